@@ -1,0 +1,90 @@
+#include "mirror/partition_mirror.hpp"
+
+#include "base/log.hpp"
+#include "core/error_table.hpp"
+#include "mirror/partition_round.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace mirrord::mirror {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr int counted_attempts_max = 20;           // KIP-1279: mirror.failed.retry.max.attempts
+constexpr int quiet_attempts = 10;                 // passing errors in a row before a person is told
+constexpr auto stop_check_interval = 200ms;        // a waiting partition notices a stop within this
+constexpr double jitter = 0.2;
+
+}  // namespace
+
+std::string_view name(partition_phase phase) noexcept {
+  switch (phase) {
+    case partition_phase::unknown: return "UNKNOWN";
+    case partition_phase::preparing: return "PREPARING";
+    case partition_phase::mirroring: return "MIRRORING";
+    case partition_phase::failed: return "FAILED";
+    case partition_phase::stopped: return "STOPPED";
+  }
+  return "UNKNOWN";
+}
+
+partition_mirror::partition_mirror(asio::any_io_executor executor, topic_partition id, partition_ports ports, partition_options options)
+    : executor_(std::move(executor)), id_(std::move(id)), ports_(ports), options_(options) {}
+
+partition_mirror::~partition_mirror() = default;
+
+void partition_mirror::stop() { stopping_ = true; }
+
+const topic_partition& partition_mirror::id() const noexcept { return id_; }
+
+const partition_view& partition_mirror::view() const noexcept { return view_; }
+
+asio::awaitable<void> partition_mirror::run() {
+  // A recorded hand-over says that the previous owner left nothing under way; a topic made just now has had no owner.
+  bool unclean = !ports_.journal.hand_over() && !options_.fresh;
+  while (!stopping_) {
+    view_.phase = partition_phase::preparing;
+    partition_round round(executor_, id_, ports_, options_, view_, stopping_);
+    auto ended = co_await round.run(unclean);
+    if (ended) break;  // asked to stop, in order
+    unclean = true;
+    if (round.made_progress()) failures_in_a_row_ = 0;
+    if (!co_await wait_before_retry(std::move(ended.error()))) co_return;
+  }
+  if (view_.phase != partition_phase::failed) view_.phase = partition_phase::stopped;
+}
+
+asio::awaitable<bool> partition_mirror::wait_before_retry(error reason) {
+  const core::consequence then = core::decide_consequence(reason);
+  view_.last_error = reason;
+  const std::string text = core::explain(reason);
+  const bool counts = then == core::consequence::count_attempt;
+  ++failures_in_a_row_;
+  if (counts) ++view_.retry_attempt;
+  if (then == core::consequence::fail_partition || view_.retry_attempt > counted_attempts_max) {
+    view_.phase = partition_phase::failed;
+    view_.retry_attempt = -1;
+    log::error("partition_failed", {{"partition", id_.text()}, {"destination_end", view_.destination_end}, {"error", text}});
+    co_return false;
+  }
+  const bool passing = then == core::consequence::start_over && failures_in_a_row_ <= quiet_attempts;
+  if (!passing) view_.phase = partition_phase::failed;
+  // Doubled each time; 2^12 times the minimum is beyond the maximum already.
+  const std::chrono::milliseconds doubled = options_.retry_backoff_min * (1LL << std::min(failures_in_a_row_ - 1, 12));
+  const double scale = 1.0 - jitter + 2 * jitter * ports_.random.uniform();
+  const auto delay = std::chrono::duration_cast<clock_port::duration>(std::min(doubled, std::chrono::milliseconds(options_.retry_backoff_max)) * scale);
+  const auto level = passing ? log::level::info : log::level::warn;
+  log::write(level, "partition_retries", {{"partition", id_.text()},
+                                          {"in_ms", std::chrono::duration_cast<std::chrono::milliseconds>(delay).count()},
+                                          {"error", text}});
+  const auto until = ports_.clock.now() + delay;
+  while (!stopping_ && ports_.clock.now() < until) {
+    co_await ports_.clock.sleep(std::min<clock_port::duration>(until - ports_.clock.now(), stop_check_interval));
+  }
+  co_return true;
+}
+
+}  // namespace mirrord::mirror

@@ -1,0 +1,262 @@
+#include "mirror/partition_round.hpp"
+
+#include "base/log.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace mirrord::mirror {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::size_t chunks_ahead = 2;          // one being written, so the next is there when it is done
+constexpr int source_end_checks = 5;             // a new leader's high watermark may lag for a moment
+constexpr auto source_end_check_pause = 1s;
+
+bool is_broker_error(const error& e, kafka_error code) { return e.code == errc::broker && e.broker_code == static_cast<std::int16_t>(code); }
+
+}  // namespace
+
+partition_round::partition_round(asio::any_io_executor executor, const topic_partition& id, partition_ports ports,
+                                 partition_options& options, partition_view& view, const bool& stop_asked)
+    : executor_(executor), id_(id), ports_(ports), options_(options), view_(view), stop_asked_(stop_asked),
+      queue_(executor, chunks_ahead) {}
+
+asio::awaitable<result<void>> partition_round::run(bool unclean) {
+  const take_over_ports taking{ports_.source, ports_.destination, ports_.producers, ports_.journal, ports_.clock};
+  auto position = co_await take_over(taking, unclean, options_.settle_time);
+  if (!position) co_return std::move(position.error()).within(fmt::format("take over {}", id_.text()));
+  if (auto checked = co_await check_hand_over(*position); !checked) co_return checked;
+
+  epoch_ = position->epoch;
+  view_.destination_start = position->start;
+  view_.destination_end = position->end;
+  writer_.emplace(id_, ports_.destination, ports_.producers, ports_.clock, *position);
+  planner_.emplace(position->end, std::move(position->slots), core::plan_limits{options_.hole_fill_max, options_.batch_bytes_max});
+
+  auto ended = co_await align();
+  if (ended && !stop_asked_) ended = co_await mirror();
+  if (!ended) co_await writer_->drain();
+  if (ended) ended = co_await hand_over();
+  show_progress();
+  co_return ended;
+}
+
+// The position that the previous owner left is where the log must end; the record is used up before anything is written.
+asio::awaitable<result<void>> partition_round::check_hand_over(const proved_position& position) {
+  const auto left_at = ports_.journal.hand_over();
+  if (!left_at) co_return result<void>{};
+  if (position.end > *left_at) {
+    co_return fail(errc::foreign_write,
+                   fmt::format("{}: the destination's log ends at offset {}, but this mirror left it at {}: somebody else wrote to it",
+                               id_.text(), position.end, *left_at));
+  }
+  co_return co_await ports_.journal.clear_hand_over();
+}
+
+asio::awaitable<result<void>> partition_round::align() {
+  auto bounds = co_await ports_.source.bounds();
+  if (!bounds) co_return std::move(bounds.error());
+  for (int check = 1; bounds->high_watermark < writer_->end(); ++check) {
+    if (check > source_end_checks) {
+      co_return fail(errc::diverged, fmt::format("{}: the destination's log ends at offset {}, the source's already at {}", id_.text(),
+                                                 writer_->end(), bounds->high_watermark));
+    }
+    co_await ports_.clock.sleep(source_end_check_pause);
+    bounds = co_await ports_.source.bounds();
+    if (!bounds) co_return std::move(bounds.error());
+  }
+  view_.source_start = bounds->start;
+  view_.source_end = bounds->high_watermark;
+
+  if (const auto planned = ports_.journal.fill_plan()) {
+    if (auto filled = co_await fill_in_bulk(*planned); !filled || stop_asked_) co_return filled;
+  } else if (options_.fresh && writer_->end() == 0 && bounds->start > 0) {
+    if (bounds->start > options_.hole_fill_max) {
+      co_return fail(errc::limit_exceeded,
+                     fmt::format("{}: the source's log starts at offset {}; hole.fill.max is {}", id_.text(), bounds->start, options_.hole_fill_max));
+    }
+    if (auto recorded = co_await ports_.journal.record_fill_plan(bounds->start); !recorded) co_return recorded;
+    if (auto filled = co_await fill_in_bulk(bounds->start); !filled || stop_asked_) co_return filled;
+  }
+  core::producer_slots slots = planner_->slots();
+  planner_.emplace(writer_->end(), std::move(slots), core::plan_limits{options_.hole_fill_max, options_.batch_bytes_max});
+  co_return result<void>{};
+}
+
+// Readers could see bulk filler, so whatever is there already is trimmed before anything else, also at a stop.
+asio::awaitable<result<void>> partition_round::fill_in_bulk(std::int64_t offset) {
+  if (auto trimmed = co_await trim(std::min(offset, writer_->end())); !trimmed) co_return trimmed;
+  if (writer_->end() < offset) {
+    log::info("leading_gap_fill", {{"partition", id_.text()}, {"from", writer_->end()}, {"to", offset}});
+    if (auto filled = co_await writer_->bulk_fill(offset, stop_asked_); !filled) co_return filled;
+    show_progress();
+    if (auto trimmed = co_await trim(std::min(offset, writer_->end())); !trimmed) co_return trimmed;
+  }
+  if (writer_->end() < offset) co_return result<void>{};  // a stop came first; the plan goes on at the next start
+  co_return co_await ports_.journal.clear_fill_plan();
+}
+
+asio::awaitable<result<void>> partition_round::mirror() {
+  view_.phase = partition_phase::mirroring;
+  last_audit_ = ports_.clock.now();
+
+  one_shot<result<void>> reader_ended(executor_);
+  asio::co_spawn(executor_, read_ahead(writer_->end()), [&reader_ended](std::exception_ptr failure, result<void> ended) {
+    if (failure) std::rethrow_exception(failure);  // nothing in here throws: out of memory, or a bug
+    reader_ended.fulfil(std::move(ended));
+  });
+
+  result<void> ended;
+  while (ended && !stop_asked_) {
+    if (queue_.empty()) {
+      ended = co_await writer_->confirm();
+      show_progress();
+      if (!ended) break;
+    }
+    auto next = co_await queue_.pop();
+    if (!next) break;
+    ended = co_await write_chunk(std::move(*next));
+    show_progress();
+    if (ended) ended = co_await audit_if_due();
+  }
+  reader_may_go_on_ = false;
+  queue_.close();
+  co_await reader_ended.wait();
+  if (ended) ended = co_await writer_->confirm();
+  if (ended && !stop_asked_) ended = reader_ended.value();
+  co_return ended;
+}
+
+asio::awaitable<result<void>> partition_round::write_chunk(fetched next) {
+  view_.source_start = next.chunk.bounds.start;
+  view_.source_end = next.chunk.bounds.high_watermark;
+  std::vector<core::planned_write> plan;
+  if (next.batches.empty()) {
+    // The reader found that the source's log now starts beyond our position.
+    if (auto planned = planner_->fill_to(next.chunk.bounds.start, plan); !planned) co_return planned;
+  }
+  for (const wire::stored_batch& batch : next.batches) {
+    if (auto planned = planner_->add(batch, plan); !planned) {
+      co_return std::move(planned.error()).within(id_.text());
+    }
+  }
+  if (auto written = co_await writer_->write(std::move(plan), next.chunk.owner); !written) co_return written;
+  co_return co_await follow_log_start(next.chunk.bounds.start);
+}
+
+asio::awaitable<result<void>> partition_round::follow_log_start(std::int64_t source_start) {
+  const std::int64_t target = std::min(source_start, writer_->confirmed_end());
+  if (target <= view_.destination_start || !options_.trims) co_return result<void>{};
+  auto trimmed = co_await trim(target);
+  if (!trimmed && is_broker_error(trimmed.error(), kafka_error::policy_violation)) {
+    // A compact-only topic takes no DeleteRecords, and on the source nothing but compaction removes from it.
+    options_.trims = false;
+    log::warn("log_start_not_followed", {{"partition", id_.text()}, {"source_start", source_start},
+                                         {"destination_start", view_.destination_start}, {"reason", "cleanup.policy without delete"}});
+    co_return result<void>{};
+  }
+  co_return trimmed;
+}
+
+asio::awaitable<result<void>> partition_round::trim(std::int64_t offset) {
+  if (offset <= view_.destination_start) co_return result<void>{};
+  auto trimmed = co_await ports_.destination.trim(epoch_, offset);
+  if (trimmed) view_.destination_start = offset;
+  co_return trimmed;
+}
+
+asio::awaitable<result<void>> partition_round::audit_if_due() {
+  if (!queue_.empty() || ports_.clock.now() - last_audit_ < options_.audit_interval) co_return result<void>{};
+  if (auto confirmed = co_await writer_->confirm(); !confirmed) co_return confirmed;
+  if (auto audited = co_await writer_->audit(); !audited) co_return audited;
+  last_audit_ = ports_.clock.now();
+  view_.retry_attempt = 0;
+  made_progress_ = true;
+  co_return result<void>{};
+}
+
+asio::awaitable<result<void>> partition_round::hand_over() {
+  std::vector<remembered_open_slot> open;
+  for (const auto& [producer, transaction] : planner_->slots().open_transactions()) {
+    open.push_back({transaction.slot, producer, transaction.first_offset});
+  }
+  co_return co_await ports_.journal.record_hand_over(writer_->end(), std::move(open));
+}
+
+asio::awaitable<result<void>> partition_round::read_ahead(std::int64_t from) {
+  std::int64_t position = from;
+  result<void> ended;
+  while (reader_may_go_on_) {
+    auto chunk = co_await ports_.source.fetch(position);
+    if (!reader_may_go_on_) break;
+    fetched next;
+    if (chunk) {
+      next.chunk = std::move(*chunk);
+      wire::batch_cursor cursor(next.chunk.records);
+      while (true) {
+        auto batch = cursor.next();
+        if (!batch) {
+          ended = std::move(batch.error()).within(fmt::format("fetch {} at offset {}", id_.text(), position));
+          break;
+        }
+        if (!*batch) break;
+        next.batches.push_back(**batch);
+      }
+      if (!ended) break;
+      if (!next.batches.empty()) position = std::max(position, next.batches.back().header.next_offset());
+    } else if (is_broker_error(chunk.error(), kafka_error::offset_out_of_range)) {
+      auto resumed = co_await resume_out_of_range(position);
+      if (!resumed) {
+        ended = std::move(resumed.error());
+        break;
+      }
+      position = *resumed;
+      next.chunk.bounds = {position, std::max(position, view_.source_end)};
+    } else {
+      ended = std::move(chunk.error());
+      break;
+    }
+    if (!co_await queue_.push(std::move(next))) break;
+  }
+  queue_.close();
+  co_return ended;
+}
+
+// Where to go on when the source no longer has our position: at its log start, loudly; never anywhere else.
+asio::awaitable<result<std::int64_t>> partition_round::resume_out_of_range(std::int64_t offset) {
+  for (int check = 0; check < source_end_checks && reader_may_go_on_; ++check) {
+    auto bounds = co_await ports_.source.bounds();
+    if (!bounds) co_return std::move(bounds.error());
+    if (bounds->start > offset) {
+      log::warn("source_log_overrun", {{"partition", id_.text()}, {"position", offset}, {"source_start", bounds->start},
+                                       {"offsets_lost", bounds->start - offset}});
+      co_return bounds->start;
+    }
+    if (bounds->high_watermark >= offset) co_return offset;
+    co_await ports_.clock.sleep(source_end_check_pause);
+  }
+  co_return fail(errc::diverged, fmt::format("{}: the source's log ends before offset {}, which is mirrored already", id_.text(), offset));
+}
+
+void partition_round::show_progress() {
+  const write_counters& now = writer_->counters();
+  view_.records += now.records - shown_.records;
+  view_.bytes += now.bytes - shown_.bytes;
+  view_.batches_forwarded += now.batches_forwarded - shown_.batches_forwarded;
+  view_.batches_reencoded += now.batches_reencoded - shown_.batches_reencoded;
+  view_.filler += now.filler - shown_.filler;
+  shown_ = now;
+  if (writer_->confirmed_end() > view_.destination_end) {
+    view_.destination_end = writer_->confirmed_end();
+    view_.retry_attempt = 0;
+    view_.last_error.reset();
+    made_progress_ = true;
+  }
+  if (view_.phase == partition_phase::mirroring && view_.destination_end >= view_.source_end) view_.caught_up_once = true;
+}
+
+}  // namespace mirrord::mirror

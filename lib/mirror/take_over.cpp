@@ -1,0 +1,159 @@
+#include "mirror/take_over.hpp"
+
+#include "core/sequence.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace mirrord::mirror {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr int read_attempts_max = 100;          // of 100 ms: a log that never stands still has another writer
+constexpr auto pause_between_reads = 100ms;
+constexpr std::int16_t producer_epoch_max = 32'000;  // int16 on the wire; the rest is left for markers that fence
+
+struct log_reading {
+  std::int64_t end = 0;
+  std::vector<destination_producer> producers;
+
+  // Whether nothing was appended in between: an append moves the end, and only an append moves a sequence.
+  [[nodiscard]] bool same_as(const log_reading& other) const { return end == other.end; }
+};
+
+asio::awaitable<result<log_reading>> read_log(destination_log& log, destination_epoch epoch, clock_port& clock) {
+  for (int attempt = 0; attempt < read_attempts_max; ++attempt) {
+    auto before = co_await log.end_offset(epoch);
+    if (!before) co_return std::move(before.error());
+    auto producers = co_await log.producers(epoch);
+    if (!producers) co_return std::move(producers.error());
+    auto after = co_await log.end_offset(epoch);
+    if (!after) co_return std::move(after.error());
+    if (*before == *after) co_return log_reading{*after, std::move(*producers)};
+    co_await clock.sleep(pause_between_reads);
+  }
+  co_return fail(errc::foreign_write, "the destination's log end does not stand still: another writer is at work");
+}
+
+asio::awaitable<result<destination_bounds>> wait_for_high_watermark(destination_log& log, destination_epoch epoch,
+                                                                    std::int64_t end, clock_port& clock) {
+  destination_bounds bounds;
+  for (int attempt = 0; attempt < read_attempts_max; ++attempt) {
+    auto read = co_await log.bounds(epoch);
+    if (!read) co_return std::move(read.error());
+    bounds = *read;
+    if (bounds.high_watermark >= end) co_return bounds;
+    co_await clock.sleep(pause_between_reads);
+  }
+  co_return broker_failure(static_cast<std::int16_t>(kafka_error::not_enough_replicas),
+                           fmt::format("the destination's high watermark stays at {}, its log end is {}",
+                                       bounds.high_watermark, end));
+}
+
+// The source producer whose transaction has a record at `offset`.
+asio::awaitable<result<std::optional<source_pid>>> find_by_batch(source_log& source, std::int64_t offset) {
+  auto chunk = co_await source.fetch(offset);
+  if (!chunk) {
+    if (chunk.error().code == errc::broker &&
+        chunk.error().broker_code == static_cast<std::int16_t>(kafka_error::offset_out_of_range)) {
+      co_return std::optional<source_pid>{};
+    }
+    co_return std::move(chunk.error());
+  }
+  wire::batch_cursor cursor(chunk->records);
+  auto batch = cursor.next();
+  if (!batch) co_return std::move(batch.error());
+  if (!*batch) co_return std::optional<source_pid>{};
+  const wire::batch_header& header = (*batch)->header;
+  if (header.is_legacy() || !header.is_transactional() || header.is_control() || header.base_offset > offset ||
+      header.last_offset() < offset) {
+    co_return std::optional<source_pid>{};
+  }
+  co_return std::optional<source_pid>{source_pid{header.producer_id}};
+}
+
+asio::awaitable<result<source_pid>> find_source_producer(take_over_ports ports, slot_index slot, std::int64_t first_offset) {
+  auto by_batch = co_await find_by_batch(ports.source, first_offset);
+  if (!by_batch) co_return std::move(by_batch.error());
+  if (*by_batch) co_return **by_batch;
+
+  // Compaction can remove the batch; the record of the last hand-over and the source's own list then tell.
+  for (const remembered_open_slot& known : ports.journal.open_slots()) {
+    if (known.slot == slot && known.first_offset == first_offset) co_return known.producer;
+  }
+  auto producers = co_await ports.source.producers();
+  if (!producers && producers.error().code != errc::unsupported) co_return std::move(producers.error());
+  if (producers) {
+    for (const source_producer& producer : *producers) {
+      if (producer.open_since == first_offset) co_return producer.pid;
+    }
+  }
+  co_return fail(errc::outcome_unknown,
+                 fmt::format("a transaction is open on the destination since offset {} and the source no longer shows whose it is",
+                             first_offset));
+}
+
+}  // namespace
+
+asio::awaitable<result<proved_position>> take_over(take_over_ports ports, bool unclean, std::chrono::milliseconds settle_time) {
+  auto epoch = co_await ports.destination.lead();
+  if (!epoch) co_return std::move(epoch.error());
+
+  auto reading = co_await read_log(ports.destination, *epoch, ports.clock);
+  if (!reading) co_return std::move(reading.error());
+  for (int attempt = 0; unclean; ++attempt) {
+    co_await ports.clock.sleep(settle_time);
+    auto again = co_await read_log(ports.destination, *epoch, ports.clock);
+    if (!again) co_return std::move(again.error());
+    const bool settled = again->same_as(*reading);
+    *reading = std::move(*again);
+    if (settled) break;
+    if (attempt == read_attempts_max) co_return fail(errc::foreign_write, "the destination's log does not settle: another writer is at work");
+  }
+
+  auto bounds = co_await wait_for_high_watermark(ports.destination, *epoch, reading->end, ports.clock);
+  if (!bounds) co_return std::move(bounds.error());
+
+  proved_position position;
+  position.epoch = *epoch;
+  position.end = reading->end;
+  position.start = bounds->start;
+
+  std::int16_t newest = -1;
+  for (const destination_producer& producer : reading->producers) {
+    if (ports.producers.index_of(producer.pid)) newest = std::max(newest, producer.epoch);
+  }
+  // An epoch above all that the previous writer used refuses whatever it still has under way. After an orderly end the
+  // newest epoch will do, and sequences go on.
+  ports.producers.raise_above(static_cast<std::int16_t>(unclean ? newest : newest - 1));
+  position.producer_epoch = ports.producers.epoch();
+  if (position.producer_epoch > producer_epoch_max) {
+    co_return fail(errc::limit_exceeded, fmt::format("producer epoch {}: the mirror's producer ids are used up", position.producer_epoch));
+  }
+
+  for (const destination_producer& producer : reading->producers) {
+    const auto index = ports.producers.index_of(producer.pid);
+    if (producer.open_since && (!index || *index == core::writer_index)) {
+      co_return fail(errc::foreign_write,
+                     fmt::format("producer id {}, which is not of this mirror, has a transaction open on the destination since offset {}",
+                                 producer.pid.value, *producer.open_since));
+    }
+    if (!index) continue;
+    producer_position& known = position.producers[*index];
+    known.epoch = position.producer_epoch;
+    known.next_sequence = producer.epoch == position.producer_epoch ? core::sequence_after(producer.last_sequence, 1) : 0;
+    known.coordinator_epoch = std::max(0, producer.coordinator_epoch);
+    if (!producer.open_since) continue;
+    auto owner = co_await find_source_producer(ports, *index, *producer.open_since);
+    if (!owner) co_return std::move(owner.error());
+    if (!position.slots.restore(*owner, *index, *producer.open_since)) {
+      co_return fail(errc::diverged, fmt::format("source producer id {} would have two transactions open at once, the second since offset {}",
+                                                 owner->value, *producer.open_since));
+    }
+  }
+  co_return position;
+}
+
+}  // namespace mirrord::mirror

@@ -1,0 +1,46 @@
+// Taking over a partition: prove the position from the destination's own log, and match its open transactions with the
+// source's.
+//
+//   recovery read = log end, producers, log end again, all under one leader epoch; both ends equal
+//   settle        = after an unclean end of the previous writer, a second equal recovery read some time later
+//   counted       = only once the high watermark has reached that end
+//
+// Nothing is written here. What cannot be proved is an error, never a guess.
+#pragma once
+
+#include "core/producer_slots.hpp"
+#include "mirror/ports.hpp"
+
+#include <cstdint>
+#include <map>
+
+namespace mirrord::mirror {
+
+// How a producer of the pool goes on in this partition.
+struct producer_position {
+  std::int16_t epoch = 0;
+  std::int32_t next_sequence = 0;
+  std::int32_t coordinator_epoch = 0;
+};
+
+struct proved_position {
+  destination_epoch epoch;        // the leadership under which it was read, and under which alone it may be used
+  std::int64_t end = 0;           // next offset to write
+  std::int64_t start = 0;         // the destination's log start
+  core::producer_slots slots;     // open transactions
+  std::map<slot_index, producer_position> producers;  // those that the leader knows; others begin anew
+  std::int16_t producer_epoch = 0;                    // of every producer in this round
+};
+
+struct take_over_ports {
+  source_log& source;
+  destination_log& destination;
+  producer_pool& producers;
+  const partition_journal& journal;
+  clock_port& clock;
+};
+
+// `unclean`: the previous writer may still have requests under way. It is then shut out by a raised producer epoch.
+asio::awaitable<result<proved_position>> take_over(take_over_ports ports, bool unclean, std::chrono::milliseconds settle_time);
+
+}  // namespace mirrord::mirror
