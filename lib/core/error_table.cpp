@@ -59,7 +59,8 @@ constexpr std::array rows{
     error_row{kafka_error::producer_fenced, start_over, ""},
     error_row{kafka_error::invalid_txn_state, wait_for_permission, verification_advice},
     error_row{kafka_error::transaction_abortable, wait_for_permission, verification_advice},
-    error_row{kafka_error::invalid_producer_id_mapping, start_over, ""},  // two epochs met in one request: regroup
+    // Two epochs met in one request: regroup. But a coordinator that is asked for verification answers so for ever.
+    error_row{kafka_error::invalid_producer_id_mapping, start_over, verification_advice},
     error_row{kafka_error::concurrent_transactions, start_over, ""},
     error_row{kafka_error::transaction_coordinator_fenced, start_over, ""},  // coordinator epoch moved: read it again
     error_row{kafka_error::kafka_storage_error, start_over, ""},

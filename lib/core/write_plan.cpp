@@ -16,7 +16,7 @@ struct overloaded : F... {
 
 // A batch that a broker takes from a producer as it is: offsets without holes from the base on.
 bool is_dense(const wire::batch_header& header) noexcept {
-  return header.record_count > 0 && header.record_count == header.last_offset_delta + 1;
+  return header.record_count > 0 && header.record_count - 1 == header.last_offset_delta;
 }
 
 }  // namespace
@@ -40,8 +40,16 @@ result<void> write_planner::add(const wire::stored_batch& batch, std::vector<pla
   if (header.next_offset() <= position_) return {};
 
   if (header.is_control()) {
+    // A marker is written anew: a damaged one could turn an abort into a commit.
+    if (auto intact = wire::verify_crc(batch); !intact) return intact;
     auto marker = wire::read_control_marker(batch);
-    if (!marker) return std::move(marker.error()).within(fmt::format("control batch at offset {}", header.base_offset));
+    if (!marker) return std::move(marker.error());
+    if (const auto open = slots_.open_transactions().find(source_pid{header.producer_id});
+        marker->type == wire::control_type::none && open != slots_.open_transactions().end()) {
+      return fail(errc::outcome_unknown,
+                  fmt::format("the transaction of source producer {} that is open here since offset {} ended at offset {}, but compaction has "
+                              "removed whether it was committed", header.producer_id, open->second.first_offset, header.base_offset));
+    }
     if (auto filled = fill_to(header.base_offset, plan); !filled) return filled;
     add_control(batch, marker->type, plan);
     return fill_to(header.next_offset(), plan);
@@ -64,8 +72,8 @@ result<void> write_planner::fill_to(std::int64_t offset, std::vector<planned_wri
   const std::int64_t gap = count + (last ? last->count : 0);
   if (gap > limits_.hole_fill_max) {
     return fail(errc::limit_exceeded,
-                fmt::format("a gap of {} offsets from {} to {} would be filled with {} bytes of markers; hole.fill.max is {}",
-                            gap, offset - gap, offset, gap * filler_bytes_per_offset, limits_.hole_fill_max));
+                fmt::format("a gap of {} offsets from {} to {} would be filled with {:.1f} MB of markers; hole.fill.max is {}",
+                            gap, offset - gap, offset, static_cast<double>(gap) * filler_bytes_per_offset / 1e6, limits_.hole_fill_max));
   }
   if (last) last->count = gap;
   else plan.emplace_back(filler_write{position_, count});
@@ -87,11 +95,10 @@ slot_index write_planner::producer_of(const wire::batch_header& header, std::int
 }
 
 result<void> write_planner::add_rebuilt(const wire::stored_batch& batch, std::vector<planned_write>& plan) {
-  const auto here = [&](error e) { return std::move(e).within(fmt::format("batch at offset {}", batch.header.base_offset)); };
   // What is built anew gets a checksum of its own: damaged bytes must not be given a good one.
-  if (auto intact = wire::verify_crc(batch); !intact) return here(std::move(intact.error()));
+  if (auto intact = wire::verify_crc(batch); !intact) return intact;
   auto reader = wire::record_reader::open(batch);
-  if (!reader) return here(std::move(reader.error()));
+  if (!reader) return std::move(reader.error());
 
   std::vector<wire::record_view> run;  // consecutive offsets
   const auto flush = [&]() -> result<void> {
@@ -103,15 +110,15 @@ result<void> write_planner::add_rebuilt(const wire::stored_batch& batch, std::ve
   };
   while (true) {
     auto record = reader->next();
-    if (!record) return here(std::move(record.error()));
+    if (!record) return std::move(record.error());
     if (!*record) break;
     if ((*record)->offset < position_) continue;
     if (!run.empty() && (*record)->offset != run.back().offset + 1) {
-      if (auto flushed = flush(); !flushed) return here(std::move(flushed.error()));
+      if (auto flushed = flush(); !flushed) return flushed;
     }
     run.push_back(**record);
   }
-  if (auto flushed = flush(); !flushed) return here(std::move(flushed.error()));
+  if (auto flushed = flush(); !flushed) return flushed;
   return fill_to(batch.header.next_offset(), plan);
 }
 

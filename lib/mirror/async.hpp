@@ -1,18 +1,15 @@
-// Small single-threaded building blocks for coroutines: one_shot (a value that arrives once), notifier (wake all who
-// wait) and bounded_queue (between a producing and a consuming coroutine).
+// Small single-threaded building blocks for coroutines: one_shot (a value that arrives once) and bounded_queue (between
+// a producing and a consuming coroutine).
 //
 // All belong to one io_context on one thread; none has a lock. Whoever owns one must outlive its waiters, or close it
-// and await them first.
+// and await them first. Nothing here is ended by Asio's cancellation: owners stop through close() or by fulfilling.
 #pragma once
 
 #include "base/check.hpp"
+#include "client/tasks.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
-#include <boost/asio/redirect_error.hpp>
-#include <boost/asio/steady_timer.hpp>
-#include <boost/asio/this_coro.hpp>
-#include <boost/asio/use_awaitable.hpp>
 
 #include <deque>
 #include <optional>
@@ -22,21 +19,7 @@ namespace mirrord::mirror {
 
 namespace asio = boost::asio;
 
-// Wakes every coroutine that waits now. A notify() without waiters is lost: waiters test their condition in a loop.
-class notifier {
- public:
-  explicit notifier(const asio::any_io_executor& executor) : timer_(executor, asio::steady_timer::time_point::max()) {}
-
-  void notify() { timer_.cancel(); }
-
-  asio::awaitable<void> wait() {
-    boost::system::error_code ignored;  // always operation_aborted: the timer is never meant to expire
-    co_await timer_.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
-  }
-
- private:
-  asio::steady_timer timer_;
-};
+using client::notifier;
 
 // A value that somebody fulfils exactly once and one coroutine awaits.
 template <class T>
@@ -56,7 +39,7 @@ class one_shot {
   [[nodiscard]] T& value() { return *value_; }
 
   asio::awaitable<void> wait() {
-    while (!value_) co_await arrived_.wait();
+    while (!value_) (void)co_await arrived_.wait();
   }
 
  private:
@@ -73,7 +56,7 @@ class bounded_queue {
       : capacity_(capacity), changed_(executor) {}
 
   asio::awaitable<bool> push(T value) {
-    while (!closed_ && items_.size() >= capacity_) co_await changed_.wait();
+    while (!closed_ && items_.size() >= capacity_) (void)co_await changed_.wait();
     if (closed_) co_return false;
     items_.push_back(std::move(value));
     changed_.notify();
@@ -81,7 +64,7 @@ class bounded_queue {
   }
 
   asio::awaitable<std::optional<T>> pop() {
-    while (!closed_ && items_.empty()) co_await changed_.wait();
+    while (!closed_ && items_.empty()) (void)co_await changed_.wait();
     if (items_.empty()) co_return std::nullopt;
     T value = std::move(items_.front());
     items_.pop_front();

@@ -36,6 +36,17 @@ error log_writer::misplaced(std::int64_t found, std::int64_t expected) const {
   return fail(errc::fenced, fmt::format("{}: the destination's log is at offset {} where {} was expected", id_.text(), found, expected));
 }
 
+void log_writer::sent(issued_write write) {
+  end_ = write.next_offset;
+  wrote_ = true;
+  issued_.push_back(write);
+}
+
+void log_writer::confirmed_up_to(std::int64_t offset) {
+  confirmed_ = offset;
+  std::erase_if(issued_, [&](const issued_write& write) { return write.next_offset <= offset; });
+}
+
 log_writer::producer& log_writer::producer_at(slot_index index) {
   return producers_.try_emplace(index, producer{{producer_epoch_, 0, 0}, std::nullopt}).first->second;
 }
@@ -45,7 +56,7 @@ result<void> log_writer::take_answer(under_way& oldest) {
   if (!answer) return std::move(answer.error());
   if (answer->base_offset != oldest.base_offset) return misplaced(answer->base_offset, oldest.base_offset);
   oldest.by->guarded_since = oldest.guards ? std::optional(clock_.now()) : std::nullopt;
-  if (oldest.confirmation == acks::all) confirmed_ = oldest.next_offset;
+  if (oldest.confirmation == acks::all) confirmed_up_to(oldest.next_offset);
   return {};
 }
 
@@ -128,8 +139,10 @@ asio::awaitable<result<void>> log_writer::append(const core::data_write& write, 
   by.position.next_sequence = core::sequence_after(request.sequence, header.record_count);
 
   auto answer = destination_.append(epoch_, std::move(request));
-  under_way_.push_back({end_, end_ + header.record_count, confirmation, &by, !forgettable, std::move(answer)});
-  end_ += header.record_count;
+  const std::int64_t next = end_ + header.record_count;
+  under_way_.push_back({end_, next, confirmation, &by, !forgettable, std::move(answer)});
+  const std::int32_t last_sequence = core::sequence_after(by.position.next_sequence, -1);
+  sent({end_, next, *pid, by.position.epoch, last_sequence, false});
   co_return result<void>{};
 }
 
@@ -141,10 +154,10 @@ asio::awaitable<result<void>> log_writer::append_marker(const core::marker_write
   producer& by = producer_at(write.slot);
   std::vector<end_marker> markers{{*pid, by.position.epoch, write.commit, by.position.coordinator_epoch}};
   by.guarded_since.reset();  // with its transaction over it can be forgotten again
+  sent({end_, end_ + 1, *pid, by.position.epoch, std::nullopt, false});
   auto marked = co_await destination_.mark(epoch_, std::move(markers));
   if (!marked) co_return std::move(marked.error());
-  ++end_;
-  confirmed_ = end_;
+  confirmed_up_to(end_);
   co_return result<void>{};
 }
 
@@ -158,16 +171,18 @@ asio::awaitable<result<void>> log_writer::append_filler(std::int64_t count) {
     const std::int64_t now = std::min(count, filler_per_request);
     const end_marker filler{*pid, by.position.epoch, false, by.position.coordinator_epoch};
     std::vector<end_marker> markers(static_cast<std::size_t>(now), filler);
+    sent({end_, end_ + now, *pid, by.position.epoch, std::nullopt, now > 1});
     auto marked = co_await destination_.mark(epoch_, std::move(markers));
     if (!marked) co_return std::move(marked.error());
-    end_ += now;
-    confirmed_ = end_;
-    count -= now;
-    counters_.filler += static_cast<std::uint64_t>(now);
     // The answer for several markers of one producer merges their errors: only the log's end tells how many landed.
     if (now > 1) {
-      if (auto audited = co_await audit(); !audited) co_return audited;
+      auto found = co_await destination_.end_offset(epoch_);
+      if (!found) co_return std::move(found.error());
+      if (*found != end_) co_return misplaced(*found, end_);
     }
+    confirmed_up_to(end_);
+    count -= now;
+    counters_.filler += static_cast<std::uint64_t>(now);
   }
   co_return result<void>{};
 }

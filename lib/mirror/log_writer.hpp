@@ -51,6 +51,11 @@ class log_writer {
   [[nodiscard]] std::int64_t confirmed_end() const noexcept { return confirmed_; }
   [[nodiscard]] const write_counters& counters() const noexcept { return counters_; }
 
+  // After drain(): what was sent beyond the confirmed end, and whether any of it may still arrive. A writer that sent
+  // nothing leaves things as they were before it.
+  [[nodiscard]] issued_writes issued() const { return {confirmed_, issued_}; }
+  [[nodiscard]] bool ended_unclean(bool before) const noexcept { return issued_.empty() ? before && !wrote_ : true; }
+
  private:
   struct producer {
     producer_position position;
@@ -74,6 +79,8 @@ class log_writer {
   asio::awaitable<result<void>> await_room(std::size_t allowed);
   [[nodiscard]] producer& producer_at(slot_index index);
   [[nodiscard]] result<void> take_answer(under_way& oldest);
+  void sent(issued_write write);
+  void confirmed_up_to(std::int64_t offset);
   [[nodiscard]] error misplaced(std::int64_t found, std::int64_t expected) const;
 
   topic_partition id_;
@@ -87,6 +94,8 @@ class log_writer {
   std::map<slot_index, producer> producers_;
   std::optional<slot_index> run_;  // the producer of the run under way
   std::deque<under_way> under_way_;
+  std::vector<issued_write> issued_;  // since confirmed_
+  bool wrote_ = false;
   write_counters counters_;
 };
 

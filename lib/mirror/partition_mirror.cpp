@@ -44,13 +44,12 @@ const partition_view& partition_mirror::view() const noexcept { return view_; }
 
 asio::awaitable<void> partition_mirror::run() {
   // A recorded hand-over says that the previous owner left nothing under way; a topic made just now has had no owner.
-  bool unclean = !ports_.journal.hand_over() && !options_.fresh;
+  previous_writer previous{!ports_.journal.hand_over() && !options_.fresh, std::nullopt, {}};
   while (!stopping_) {
     view_.phase = partition_phase::preparing;
     partition_round round(executor_, id_, ports_, options_, view_, stopping_);
-    auto ended = co_await round.run(unclean);
+    auto ended = co_await round.run(previous);
     if (ended) break;  // asked to stop, in order
-    unclean = true;
     if (round.made_progress()) failures_in_a_row_ = 0;
     if (!co_await wait_before_retry(std::move(ended.error()))) co_return;
   }

@@ -25,9 +25,9 @@ partition_round::partition_round(asio::any_io_executor executor, const topic_par
     : executor_(executor), id_(id), ports_(ports), options_(options), view_(view), stop_asked_(stop_asked),
       queue_(executor, chunks_ahead) {}
 
-asio::awaitable<result<void>> partition_round::run(bool unclean) {
+asio::awaitable<result<void>> partition_round::run(previous_writer& previous) {
   const take_over_ports taking{ports_.source, ports_.destination, ports_.producers, ports_.journal, ports_.clock};
-  auto position = co_await take_over(taking, unclean, options_.settle_time);
+  auto position = co_await take_over(taking, previous, options_.settle_time);
   if (!position) co_return std::move(position.error()).within(fmt::format("take over {}", id_.text()));
   if (auto checked = co_await check_hand_over(*position); !checked) co_return checked;
 
@@ -40,8 +40,9 @@ asio::awaitable<result<void>> partition_round::run(bool unclean) {
   auto ended = co_await align();
   if (ended && !stop_asked_) ended = co_await mirror();
   if (!ended) co_await writer_->drain();
-  if (ended) ended = co_await hand_over();
   show_progress();
+  if (ended) co_return co_await hand_over();
+  previous = {writer_->ended_unclean(previous.unclean), writer_->issued(), open_slots()};
   co_return ended;
 }
 
@@ -73,30 +74,29 @@ asio::awaitable<result<void>> partition_round::align() {
   view_.source_end = bounds->high_watermark;
 
   if (const auto planned = ports_.journal.fill_plan()) {
-    if (auto filled = co_await fill_in_bulk(*planned); !filled || stop_asked_) co_return filled;
-  } else if (options_.fresh && writer_->end() == 0 && bounds->start > 0) {
+    // Readers may have come since: what is left of the gap is filled with markers, which they never see.
+    if (auto trimmed = co_await trim(std::min(*planned, writer_->end())); !trimmed) co_return trimmed;
+    if (auto cleared = co_await ports_.journal.clear_fill_plan(); !cleared) co_return cleared;
+  } else if (options_.fresh && options_.trims && writer_->end() == 0 && bounds->start > 0) {
     if (bounds->start > options_.hole_fill_max) {
       co_return fail(errc::limit_exceeded,
                      fmt::format("{}: the source's log starts at offset {}; hole.fill.max is {}", id_.text(), bounds->start, options_.hole_fill_max));
     }
-    if (auto recorded = co_await ports_.journal.record_fill_plan(bounds->start); !recorded) co_return recorded;
-    if (auto filled = co_await fill_in_bulk(bounds->start); !filled || stop_asked_) co_return filled;
+    if (auto filled = co_await fill_in_bulk(bounds->start); !filled) co_return filled;
   }
   core::producer_slots slots = planner_->slots();
   planner_.emplace(writer_->end(), std::move(slots), core::plan_limits{options_.hole_fill_max, options_.batch_bytes_max});
   co_return result<void>{};
 }
 
-// Readers could see bulk filler, so whatever is there already is trimmed before anything else, also at a stop.
+// Readers could see bulk filler, so the plan is recorded first, and whatever is there is trimmed before anything else,
+// also at a stop.
 asio::awaitable<result<void>> partition_round::fill_in_bulk(std::int64_t offset) {
-  if (auto trimmed = co_await trim(std::min(offset, writer_->end())); !trimmed) co_return trimmed;
-  if (writer_->end() < offset) {
-    log::info("leading_gap_fill", {{"partition", id_.text()}, {"from", writer_->end()}, {"to", offset}});
-    if (auto filled = co_await writer_->bulk_fill(offset, stop_asked_); !filled) co_return filled;
-    show_progress();
-    if (auto trimmed = co_await trim(std::min(offset, writer_->end())); !trimmed) co_return trimmed;
-  }
-  if (writer_->end() < offset) co_return result<void>{};  // a stop came first; the plan goes on at the next start
+  if (auto recorded = co_await ports_.journal.record_fill_plan(offset); !recorded) co_return recorded;
+  log::info("leading_gap_fill", {{"partition", id_.text()}, {"from", writer_->end()}, {"to", offset}});
+  if (auto filled = co_await writer_->bulk_fill(offset, stop_asked_); !filled) co_return filled;
+  show_progress();
+  if (auto trimmed = co_await trim(writer_->end()); !trimmed) co_return trimmed;
   co_return co_await ports_.journal.clear_fill_plan();
 }
 
@@ -179,12 +179,16 @@ asio::awaitable<result<void>> partition_round::audit_if_due() {
   co_return result<void>{};
 }
 
-asio::awaitable<result<void>> partition_round::hand_over() {
+std::vector<remembered_open_slot> partition_round::open_slots() const {
   std::vector<remembered_open_slot> open;
   for (const auto& [producer, transaction] : planner_->slots().open_transactions()) {
     open.push_back({transaction.slot, producer, transaction.first_offset});
   }
-  co_return co_await ports_.journal.record_hand_over(writer_->end(), std::move(open));
+  return open;
+}
+
+asio::awaitable<result<void>> partition_round::hand_over() {
+  co_return co_await ports_.journal.record_hand_over(writer_->end(), open_slots());
 }
 
 asio::awaitable<result<void>> partition_round::read_ahead(std::int64_t from) {

@@ -21,8 +21,9 @@ class partition_round {
   partition_round(asio::any_io_executor executor, const topic_partition& id, partition_ports ports, partition_options& options,
                   partition_view& view, const bool& stop_asked);
 
-  // Ends without an error only when a stop was asked for and everything is confirmed and handed over.
-  asio::awaitable<result<void>> run(bool unclean);
+  // Ends without an error only when a stop was asked for and everything is confirmed and handed over. After an error
+  // `previous` tells the next round about this one.
+  asio::awaitable<result<void>> run(previous_writer& previous);
 
   // Whether something was acknowledged, or the log's end was found where it should be.
   [[nodiscard]] bool made_progress() const noexcept { return made_progress_; }
@@ -42,6 +43,7 @@ class partition_round {
   asio::awaitable<result<void>> trim(std::int64_t offset);
   asio::awaitable<result<void>> audit_if_due();
   asio::awaitable<result<void>> hand_over();
+  [[nodiscard]] std::vector<remembered_open_slot> open_slots() const;
 
   asio::awaitable<result<void>> read_ahead(std::int64_t from);
   asio::awaitable<result<std::int64_t>> resume_out_of_range(std::int64_t offset);

@@ -52,29 +52,59 @@ asio::awaitable<result<destination_bounds>> wait_for_high_watermark(destination_
                                        bounds.high_watermark, end));
 }
 
-// The source producer whose transaction has a record at `offset`.
+// Whether the log's end is where our own writes can have brought it.
+result<void> check_issued(const log_reading& log, const issued_writes& issued) {
+  if (log.end <= issued.confirmed_end) return {};  // below it: the destination lost its tail, and the source still has it
+  const auto foreign = [&] {
+    return fail(errc::foreign_write, fmt::format("the destination's log ends at offset {}, which our writes from offset {} on do not explain: "
+                                                 "somebody else wrote to it", log.end, issued.confirmed_end));
+  };
+  for (const issued_write& write : issued.since) {
+    if (write.in_parts && write.base_offset < log.end && log.end <= write.next_offset) return {};
+    if (write.next_offset != log.end) continue;
+    const auto found = std::find_if(log.producers.begin(), log.producers.end(), [&](const auto& p) { return p.pid == write.pid; });
+    if (found == log.producers.end()) return {};  // forgotten: producer state expires by the time of its records
+    if (write.last_sequence && (found->epoch != write.epoch || found->last_sequence != *write.last_sequence)) return foreign();
+    if (!write.last_sequence && found->open_since) return foreign();
+    return {};
+  }
+  return foreign();
+}
+
+// The source producer whose transaction has a record at `offset`, by the batch that holds it; none when the source has
+// no such batch any more. An answer that says nothing (throttled, or a new leader that lags) is a passing error.
 asio::awaitable<result<std::optional<source_pid>>> find_by_batch(source_log& source, std::int64_t offset) {
   auto chunk = co_await source.fetch(offset);
-  if (!chunk) {
-    if (chunk.error().code == errc::broker &&
-        chunk.error().broker_code == static_cast<std::int16_t>(kafka_error::offset_out_of_range)) {
-      co_return std::optional<source_pid>{};
-    }
+  if (!chunk && (chunk.error().code != errc::broker ||
+                 chunk.error().broker_code != static_cast<std::int16_t>(kafka_error::offset_out_of_range))) {
     co_return std::move(chunk.error());
   }
-  wire::batch_cursor cursor(chunk->records);
-  auto batch = cursor.next();
-  if (!batch) co_return std::move(batch.error());
-  if (!*batch) co_return std::optional<source_pid>{};
-  const wire::batch_header& header = (*batch)->header;
+  std::optional<wire::stored_batch> first;
+  if (chunk) {
+    auto batch = wire::batch_cursor(chunk->records).next();
+    if (!batch) co_return std::move(batch.error());
+    first = *batch;
+  }
+  if (!first) {
+    auto bounds = co_await source.bounds();
+    if (!bounds) co_return std::move(bounds.error());
+    if (bounds->start > offset) co_return std::optional<source_pid>{};
+    co_return broker_failure(static_cast<std::int16_t>(kafka_error::offset_not_available),
+                             fmt::format("the source does not hand out offset {} now", offset));
+  }
+  const wire::batch_header& header = first->header;
   if (header.is_legacy() || !header.is_transactional() || header.is_control() || header.base_offset > offset ||
       header.last_offset() < offset) {
     co_return std::optional<source_pid>{};
   }
-  co_return std::optional<source_pid>{source_pid{header.producer_id}};
+  co_return source_pid{header.producer_id};
 }
 
-asio::awaitable<result<source_pid>> find_source_producer(take_over_ports ports, slot_index slot, std::int64_t first_offset) {
+asio::awaitable<result<source_pid>> find_source_producer(take_over_ports ports, const previous_writer& previous, slot_index slot,
+                                                         std::int64_t first_offset) {
+  for (const remembered_open_slot& known : previous.open) {
+    if (known.slot == slot && known.first_offset == first_offset) co_return known.producer;
+  }
   auto by_batch = co_await find_by_batch(ports.source, first_offset);
   if (!by_batch) co_return std::move(by_batch.error());
   if (*by_batch) co_return **by_batch;
@@ -97,13 +127,13 @@ asio::awaitable<result<source_pid>> find_source_producer(take_over_ports ports, 
 
 }  // namespace
 
-asio::awaitable<result<proved_position>> take_over(take_over_ports ports, bool unclean, std::chrono::milliseconds settle_time) {
+asio::awaitable<result<proved_position>> take_over(take_over_ports ports, const previous_writer& previous, std::chrono::milliseconds settle_time) {
   auto epoch = co_await ports.destination.lead();
   if (!epoch) co_return std::move(epoch.error());
 
   auto reading = co_await read_log(ports.destination, *epoch, ports.clock);
   if (!reading) co_return std::move(reading.error());
-  for (int attempt = 0; unclean; ++attempt) {
+  for (int attempt = 0; previous.unclean; ++attempt) {
     co_await ports.clock.sleep(settle_time);
     auto again = co_await read_log(ports.destination, *epoch, ports.clock);
     if (!again) co_return std::move(again.error());
@@ -116,6 +146,10 @@ asio::awaitable<result<proved_position>> take_over(take_over_ports ports, bool u
   auto bounds = co_await wait_for_high_watermark(ports.destination, *epoch, reading->end, ports.clock);
   if (!bounds) co_return std::move(bounds.error());
 
+  if (previous.issued) {
+    if (auto ours = check_issued(*reading, *previous.issued); !ours) co_return std::move(ours.error());
+  }
+
   proved_position position;
   position.epoch = *epoch;
   position.end = reading->end;
@@ -127,7 +161,7 @@ asio::awaitable<result<proved_position>> take_over(take_over_ports ports, bool u
   }
   // An epoch above all that the previous writer used refuses whatever it still has under way. After an orderly end the
   // newest epoch will do, and sequences go on.
-  ports.producers.raise_above(static_cast<std::int16_t>(unclean ? newest : newest - 1));
+  ports.producers.raise_above(static_cast<std::int16_t>(previous.unclean ? newest : newest - 1));
   position.producer_epoch = ports.producers.epoch();
   if (position.producer_epoch > producer_epoch_max) {
     co_return fail(errc::limit_exceeded, fmt::format("producer epoch {}: the mirror's producer ids are used up", position.producer_epoch));
@@ -146,7 +180,7 @@ asio::awaitable<result<proved_position>> take_over(take_over_ports ports, bool u
     known.next_sequence = producer.epoch == position.producer_epoch ? core::sequence_after(producer.last_sequence, 1) : 0;
     known.coordinator_epoch = std::max(0, producer.coordinator_epoch);
     if (!producer.open_since) continue;
-    auto owner = co_await find_source_producer(ports, *index, *producer.open_since);
+    auto owner = co_await find_source_producer(ports, previous, *index, *producer.open_since);
     if (!owner) co_return std::move(owner.error());
     if (!position.slots.restore(*owner, *index, *producer.open_since)) {
       co_return fail(errc::diverged, fmt::format("source producer id {} would have two transactions open at once, the second since offset {}",

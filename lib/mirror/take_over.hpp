@@ -13,6 +13,8 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
+#include <vector>
 
 namespace mirrord::mirror {
 
@@ -32,6 +34,31 @@ struct proved_position {
   std::int16_t producer_epoch = 0;                    // of every producer in this round
 };
 
+// What a writer sent since its last confirmed end. The log's end must be one of these boundaries, reached by the write
+// that has it: anything else was appended by somebody else.
+struct issued_write {
+  std::int64_t base_offset = 0;
+  std::int64_t next_offset = 0;
+  destination_pid pid;
+  std::int16_t epoch = 0;
+  std::optional<std::int32_t> last_sequence;  // none for markers
+  bool in_parts = false;                      // several markers, of which some may be missing
+};
+
+struct issued_writes {
+  std::int64_t confirmed_end = 0;
+  std::vector<issued_write> since;
+};
+
+// What is known about whoever wrote here before.
+struct previous_writer {
+  bool unclean = true;  // it may still have requests under way; it is then shut out by a raised producer epoch
+  std::optional<issued_writes> issued;  // what it sent, where it was in this process
+  // Open transactions as it knew them. More than are open does no harm: one counts only where the destination shows the
+  // same slot open since the same offset.
+  std::vector<remembered_open_slot> open;
+};
+
 struct take_over_ports {
   source_log& source;
   destination_log& destination;
@@ -40,7 +67,6 @@ struct take_over_ports {
   clock_port& clock;
 };
 
-// `unclean`: the previous writer may still have requests under way. It is then shut out by a raised producer epoch.
-asio::awaitable<result<proved_position>> take_over(take_over_ports ports, bool unclean, std::chrono::milliseconds settle_time);
+asio::awaitable<result<proved_position>> take_over(take_over_ports ports, const previous_writer& previous, std::chrono::milliseconds settle_time);
 
 }  // namespace mirrord::mirror

@@ -1,0 +1,66 @@
+// The composition root: builds the daemon's parts, starts them, and ends them in order.
+//
+//   start: HTTP -> destination (connections, state topic, its records) -> mirrors
+//   stop:  mirrors (each partition hands over) -> state store -> destination -> HTTP
+//
+// A destination that cannot be reached is waited for; a stop that takes too long gives up its order, never its deadline.
+#pragma once
+
+#include "client/admin.hpp"
+#include "client/cluster.hpp"
+#include "mirror/mirror_manager.hpp"
+#include "mirror/state_store.hpp"
+#include "mirror/system_ports.hpp"
+#include "observe/http_server.hpp"
+#include "settings/settings.hpp"
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/signal_set.hpp>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace mirrord {
+
+class app {
+ public:
+  explicit app(settings configuration);
+  ~app();
+
+  // Runs until a signal or a failure that only a restart mends. The process's exit code.
+  int run();
+
+ private:
+  boost::asio::awaitable<void> main();
+  boost::asio::awaitable<result<void>> open_destination();
+  result<void> open_mirrors();
+  boost::asio::awaitable<void> run_mirrors();
+  boost::asio::awaitable<void> close_destination();
+  boost::asio::awaitable<void> watch_signals();
+  boost::asio::awaitable<void> enforce_stop_deadline();
+  boost::asio::awaitable<void> wait(std::chrono::milliseconds length);
+  void ask_to_stop();
+
+  [[nodiscard]] observe::status_snapshot snapshot() const;
+
+  settings settings_;
+  boost::asio::io_context io_;
+  boost::asio::signal_set signals_;
+  mirror::system_clock clock_;
+  mirror::system_random random_;
+  std::string instance_;
+  std::chrono::steady_clock::time_point started_;
+  std::unique_ptr<observe::http_server> http_;
+  std::unique_ptr<client::cluster> destination_;
+  std::unique_ptr<client::admin> destination_admin_;
+  std::unique_ptr<mirror::state_store> state_;
+  std::vector<std::unique_ptr<mirror::mirror_manager>> mirrors_;
+  client::notifier stop_asked_;
+  bool stopping_ = false;
+  bool finished_ = false;
+  int exit_code_ = 0;
+};
+
+}  // namespace mirrord

@@ -1,0 +1,85 @@
+#include "mirror/kafka_producer_pool.hpp"
+
+#include "base/log.hpp"
+#include "wire/transactions.hpp"
+
+#include <fmt/format.h>
+
+namespace mirrord::mirror {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto coordinator_pause = 200ms;  // a fresh cluster loads its coordinators for a moment
+
+bool passes_soon(std::int16_t code) {
+  const auto e = static_cast<kafka_error>(code);
+  return e == kafka_error::coordinator_load_in_progress || e == kafka_error::coordinator_not_available ||
+         e == kafka_error::not_coordinator || e == kafka_error::concurrent_transactions;
+}
+
+}  // namespace
+
+kafka_producer_pool::kafka_producer_pool(asio::any_io_executor executor, client::cluster& destination, state_store& store,
+                                         clock_port& clock, std::string mirror, std::chrono::milliseconds request_timeout)
+    : destination_(destination), store_(store), clock_(clock), mirror_(std::move(mirror)), request_timeout_(request_timeout),
+      allocated_(executor) {
+  for (const auto& [index, pid] : store_.view().producer_ids(mirror_)) {
+    ids_.emplace(index, pid);
+    indices_.emplace(pid, index);
+  }
+}
+
+std::optional<slot_index> kafka_producer_pool::index_of(destination_pid pid) const {
+  const auto found = indices_.find(pid);
+  if (found == indices_.end()) return std::nullopt;
+  return found->second;
+}
+
+void kafka_producer_pool::raise_above(std::int16_t seen) {
+  if (epoch_ <= seen) epoch_ = static_cast<std::int16_t>(seen + 1);
+}
+
+asio::awaitable<result<destination_pid>> kafka_producer_pool::at(slot_index index) {
+  while (true) {
+    const auto known = ids_.find(index);
+    if (known != ids_.end()) co_return known->second;
+    if (!allocating_) break;
+    (void)co_await allocated_.wait();
+  }
+  allocating_ = true;
+  auto pid = co_await allocate(index);
+  allocating_ = false;
+  allocated_.notify();
+  co_return pid;
+}
+
+asio::awaitable<result<destination_pid>> kafka_producer_pool::allocate(slot_index index) {
+  auto candidate = co_await init_producer_id();
+  if (!candidate) co_return candidate;
+  auto claimed = co_await store_.claim_producer_id(mirror_, index, *candidate);
+  if (!claimed) co_return std::move(claimed.error()).within(fmt::format("claim producer id {} of mirror {}", index, mirror_));
+  ids_.emplace(index, *claimed);
+  indices_.emplace(*claimed, index);
+  log::debug("producer_id_claimed", {{"mirror", mirror_}, {"index", index}, {"producer_id", claimed->value}});
+  co_return claimed;
+}
+
+asio::awaitable<result<destination_pid>> kafka_producer_pool::init_producer_id() {
+  const auto until = clock_.now() + request_timeout_;
+  wire::init_producer_id_request request;
+  request.transaction_timeout_ms = static_cast<std::int32_t>(request_timeout_.count());
+  while (true) {
+    auto connection = co_await destination_.any_connection();
+    if (!connection) co_return std::move(connection.error());
+    auto reply = co_await (*connection)->call(request, request_timeout_);
+    if (!reply) co_return std::move(reply.error()).within("allocate a producer id");
+    if (reply->body.error_code == 0) co_return destination_pid{reply->body.producer_id};
+    if (!passes_soon(reply->body.error_code) || clock_.now() >= until) {
+      co_return broker_failure(reply->body.error_code, "allocate a producer id");
+    }
+    co_await clock_.sleep(coordinator_pause);
+  }
+}
+
+}  // namespace mirrord::mirror

@@ -1,0 +1,57 @@
+#include "mirror/state_journal.hpp"
+
+#include <algorithm>
+
+namespace mirrord::mirror {
+
+state_journal::state_journal(state_store& store, clock_port& clock, mirrored_partition id, std::string instance)
+    : store_(store), clock_(clock), id_(std::move(id)), instance_(std::move(instance)) {}
+
+std::optional<std::int64_t> state_journal::fill_plan() const {
+  const auto plan = store_.view().find(fill_plan_key{id_});
+  if (!plan) return std::nullopt;
+  return plan->fill_to;
+}
+
+asio::awaitable<result<void>> state_journal::record_fill_plan(std::int64_t fill_to) {
+  return store_.write(fill_plan_key{id_}, fill_plan_value{fill_to});
+}
+
+asio::awaitable<result<void>> state_journal::clear_fill_plan() { return store_.erase(fill_plan_key{id_}); }
+
+std::optional<std::int64_t> state_journal::hand_over() const {
+  const auto left = store_.view().find(hand_over_key{id_});
+  if (!left) return std::nullopt;
+  return left->end_offset;
+}
+
+asio::awaitable<result<void>> state_journal::record_hand_over(std::int64_t end, std::vector<remembered_open_slot> open) {
+  for (const remembered_open_slot& known : open_slots()) {
+    const bool still_open = std::any_of(open.begin(), open.end(), [&](const auto& o) { return o.slot == known.slot; });
+    if (still_open) continue;
+    open_slot_key key{id_, known.slot};
+    auto erased = co_await store_.erase(std::move(key));
+    if (!erased) co_return erased;
+  }
+  for (const remembered_open_slot& now : open) {
+    open_slot_key key{id_, now.slot};
+    open_slot_value value{now.producer, now.first_offset};
+    auto written = co_await store_.write(std::move(key), value);
+    if (!written) co_return written;
+  }
+  hand_over_value value{instance_, end, clock_.wall_ms()};
+  hand_over_key key{id_};
+  co_return co_await store_.write(std::move(key), std::move(value));
+}
+
+asio::awaitable<result<void>> state_journal::clear_hand_over() { return store_.erase(hand_over_key{id_}); }
+
+std::vector<remembered_open_slot> state_journal::open_slots() const {
+  std::vector<remembered_open_slot> found;
+  for (const auto& [key, value] : store_.view().list<open_slot_key>(id_.mirror)) {
+    if (key.of == id_) found.push_back({key.slot, value.producer, value.first_offset});
+  }
+  return found;
+}
+
+}  // namespace mirrord::mirror

@@ -1,0 +1,35 @@
+// partition_journal over the records of `__mirror_state`.
+#pragma once
+
+#include "mirror/ports.hpp"
+#include "mirror/state_records.hpp"
+#include "mirror/state_store.hpp"
+
+#include <string>
+
+namespace mirrord::mirror {
+
+class state_journal final : public partition_journal {
+ public:
+  // `instance` is who we are, for the hand-over's reader.
+  state_journal(state_store& store, clock_port& clock, mirrored_partition id, std::string instance);
+
+  [[nodiscard]] std::optional<std::int64_t> fill_plan() const override;
+  asio::awaitable<result<void>> record_fill_plan(std::int64_t fill_to) override;
+  asio::awaitable<result<void>> clear_fill_plan() override;
+
+  [[nodiscard]] std::optional<std::int64_t> hand_over() const override;
+  asio::awaitable<result<void>> record_hand_over(std::int64_t end, std::vector<remembered_open_slot> open) override;
+  // Leaves the open slots' records: they still help if this owner ends without an order of its own.
+  asio::awaitable<result<void>> clear_hand_over() override;
+
+  [[nodiscard]] std::vector<remembered_open_slot> open_slots() const override;
+
+ private:
+  state_store& store_;
+  clock_port& clock_;
+  mirrored_partition id_;
+  std::string instance_;
+};
+
+}  // namespace mirrord::mirror

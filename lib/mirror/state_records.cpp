@@ -1,0 +1,230 @@
+#include "mirror/state_records.hpp"
+
+#include "base/check.hpp"
+#include "wire/buffer.hpp"
+
+#include <fmt/format.h>
+
+#include <limits>
+#include <type_traits>
+
+namespace mirrord::mirror {
+namespace {
+
+constexpr std::int16_t newest_version = 0;  // of every value that we write
+
+std::span<const std::byte> bytes_of(std::string_view text) { return std::as_bytes(std::span(text)); }
+
+std::string string_of(std::span<const std::byte> bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
+
+// One list of fields per struct drives both directions: `field(record.member)` in the order of the bytes.
+
+template <class Field, class Record>
+void fields(Field& field, Record& r) {
+  using type = std::remove_const_t<Record>;
+  if constexpr (std::is_same_v<type, mirrored_partition>) {
+    field(r.mirror), field(r.destination_topic), field(r.partition);
+  } else if constexpr (std::is_same_v<type, mirror_key>) {
+    field(r.mirror);
+  } else if constexpr (std::is_same_v<type, mirror_value>) {
+    field(r.source_cluster_id), field(r.created_ms);
+  } else if constexpr (std::is_same_v<type, producer_id_key>) {
+    field(r.mirror), field(r.index), field(r.producer.value);
+  } else if constexpr (std::is_same_v<type, producer_id_value>) {
+    field(r.claimed_by);
+  } else if constexpr (std::is_same_v<type, mirror_topic_key>) {
+    field(r.mirror), field(r.destination_topic);
+  } else if constexpr (std::is_same_v<type, mirror_topic_value>) {
+    field(r.topic), field(r.source_topic), field(r.source_cluster_id);
+  } else if constexpr (std::is_same_v<type, fill_plan_key> || std::is_same_v<type, hand_over_key>) {
+    fields(field, r.of);
+  } else if constexpr (std::is_same_v<type, fill_plan_value>) {
+    field(r.fill_to);
+  } else if constexpr (std::is_same_v<type, hand_over_value>) {
+    field(r.instance), field(r.end_offset), field(r.left_ms);
+  } else if constexpr (std::is_same_v<type, open_slot_key>) {
+    fields(field, r.of), field(r.slot);
+  } else {
+    static_assert(std::is_same_v<type, open_slot_value>);
+    field(r.producer.value), field(r.first_offset);
+  }
+}
+
+enum class string_form { plain, compact };  // int16 length; unsigned varint of length + 1
+
+class field_writer {
+ public:
+  explicit field_writer(string_form form) : form_(form) {}
+
+  void operator()(std::int32_t v) { out.int32(v); }
+  void operator()(std::int64_t v) { out.int64(v); }
+  void operator()(const topic_id& id) { out.bytes(std::as_bytes(std::span(id.bytes))); }
+  void operator()(const std::string& text) {
+    MIRRORD_CHECK(text.size() <= static_cast<std::size_t>(std::numeric_limits<std::int16_t>::max()), "string of {} bytes", text.size());
+    if (form_ == string_form::plain) out.int16(static_cast<std::int16_t>(text.size()));
+    else out.uvarint(static_cast<std::uint32_t>(text.size()) + 1);
+    out.text(text);
+  }
+
+  wire::writer out;
+
+ private:
+  string_form form_;
+};
+
+class field_reader {
+ public:
+  field_reader(std::string_view bytes, string_form form) : in(bytes_of(bytes)), form_(form) {}
+
+  void operator()(std::int32_t& v) { v = in.int32(); }
+  void operator()(std::int64_t& v) { v = in.int64(); }
+  void operator()(topic_id& id) {
+    const auto bytes = in.take(id.bytes.size());
+    for (std::size_t i = 0; i < bytes.size(); ++i) id.bytes[i] = std::to_integer<std::uint8_t>(bytes[i]);
+  }
+  void operator()(std::string& text) {
+    if (form_ == string_form::plain) {
+      const std::int16_t length = in.int16();
+      if (length < 0) return in.fault("null string");
+      text = string_of(in.take(static_cast<std::size_t>(length)));
+    } else {
+      const std::uint32_t length_plus_one = in.uvarint();
+      if (!in.ok()) return;
+      if (length_plus_one == 0) return in.fault("null string");
+      text = string_of(in.take(length_plus_one - 1));
+    }
+  }
+
+  // Fields that a later release added: skipped.
+  void tagged_fields() {
+    for (std::uint32_t left = in.uvarint(); left > 0 && in.ok(); --left) {
+      in.uvarint();
+      const std::uint32_t size = in.uvarint();
+      in.take(size);
+    }
+  }
+
+  wire::reader in;
+
+ private:
+  string_form form_;
+};
+
+error malformed(std::string_view what, std::string_view fault) {
+  return fail(errc::malformed, fmt::format("state record {}: {}", what, fault));
+}
+
+template <class Key>
+inspection inspect_as(std::string_view key, std::optional<std::string_view> value) {
+  const auto k = decode_key<Key>(key);
+  if (!k) return {readability::malformed, {}, k.error().message()};
+  const std::string route = route_of(*k);
+  if (!value) return {readability::readable, route, {}};
+  const auto v = decode_value<typename Key::value_type>(*value);
+  if (!v) return {readability::malformed, route, v.error().message()};
+  return {*v ? readability::readable : readability::newer_version, route, {}};
+}
+
+}  // namespace
+
+template <class Key>
+std::string encode_key(const Key& key) {
+  field_writer w(string_form::plain);
+  w.out.int16(static_cast<std::int16_t>(Key::kind));
+  fields(w, key);
+  return string_of(w.out.own_bytes());
+}
+
+template <class Value>
+std::string encode_value(const Value& value) {
+  field_writer w(string_form::compact);
+  w.out.int16(newest_version);
+  fields(w, value);
+  w.out.uvarint(0);  // no tagged fields
+  return string_of(w.out.own_bytes());
+}
+
+template <class Key>
+result<Key> decode_key(std::string_view bytes) {
+  field_reader r(bytes, string_form::plain);
+  if (const std::int16_t kind = r.in.int16(); r.in.ok() && kind != static_cast<std::int16_t>(Key::kind)) {
+    r.in.fault(fmt::format("kind {} instead of {}", kind, static_cast<std::int16_t>(Key::kind)));
+  }
+  Key key;
+  fields(r, key);
+  r.in.expect_end();
+  if (!r.in.ok()) return malformed("key", r.in.fault_text());
+  return key;
+}
+
+template <class Value>
+result<std::optional<Value>> decode_value(std::string_view bytes) {
+  field_reader r(bytes, string_form::compact);
+  const std::int16_t version = r.in.int16();
+  if (version > newest_version) return std::optional<Value>();
+  if (version < 0) r.in.fault("negative version");
+  Value value;
+  fields(r, value);
+  r.tagged_fields();
+  r.in.expect_end();
+  if (!r.in.ok()) return malformed("value", r.in.fault_text());
+  return std::optional<Value>(std::move(value));
+}
+
+std::optional<record_kind> kind_of(std::string_view key) noexcept {
+  if (key.size() < 2) return std::nullopt;
+  return static_cast<record_kind>(static_cast<std::int16_t>(static_cast<std::uint8_t>(key[0]) << 8 | static_cast<std::uint8_t>(key[1])));
+}
+
+template <class Key>
+std::string key_prefix(std::string_view mirror) {
+  field_writer w(string_form::plain);
+  w.out.int16(static_cast<std::int16_t>(Key::kind));
+  w(std::string(mirror));
+  return string_of(w.out.own_bytes());
+}
+
+std::int32_t state_partition(std::string_view route, std::int32_t partitions) {
+  MIRRORD_CHECK(partitions > 0, "{} partitions", partitions);
+  std::uint32_t hash = 0;
+  for (const char unit : route) hash = hash * 31 + static_cast<std::uint8_t>(unit);
+  const auto h = static_cast<std::int32_t>(hash);
+  if (h == std::numeric_limits<std::int32_t>::min()) return 0;
+  return (h < 0 ? -h : h) % partitions;
+}
+
+std::string route_of(const mirrored_partition& p) { return fmt::format("{}:{}:{}", p.mirror, p.destination_topic.text(), p.partition); }
+
+inspection inspect(std::string_view key, std::optional<std::string_view> value) {
+  const auto kind = kind_of(key);
+  if (!kind) return {readability::malformed, {}, "state record key: no kind"};
+  switch (*kind) {
+    case record_kind::mirror: return inspect_as<mirror_key>(key, value);
+    case record_kind::producer_id: return inspect_as<producer_id_key>(key, value);
+    case record_kind::mirror_topic: return inspect_as<mirror_topic_key>(key, value);
+    case record_kind::fill_plan: return inspect_as<fill_plan_key>(key, value);
+    case record_kind::hand_over: return inspect_as<hand_over_key>(key, value);
+    case record_kind::open_slot: return inspect_as<open_slot_key>(key, value);
+    case record_kind::mirror_partition_state:
+    case record_kind::last_mirror_epochs:
+      break;
+  }
+  return {readability::unknown_kind, {}, {}};
+}
+
+#define MIRRORD_STATE_RECORD(key, value)                                                         \
+  template std::string encode_key<key>(const key&);                                              \
+  template std::string encode_value<value>(const value&);                                        \
+  template result<key> decode_key<key>(std::string_view);                                        \
+  template result<std::optional<value>> decode_value<value>(std::string_view);                   \
+  template std::string key_prefix<key>(std::string_view);
+
+MIRRORD_STATE_RECORD(mirror_key, mirror_value)
+MIRRORD_STATE_RECORD(producer_id_key, producer_id_value)
+MIRRORD_STATE_RECORD(mirror_topic_key, mirror_topic_value)
+MIRRORD_STATE_RECORD(fill_plan_key, fill_plan_value)
+MIRRORD_STATE_RECORD(hand_over_key, hand_over_value)
+MIRRORD_STATE_RECORD(open_slot_key, open_slot_value)
+#undef MIRRORD_STATE_RECORD
+
+}  // namespace mirrord::mirror

@@ -1,0 +1,197 @@
+// The records of the topic `__mirror_state` as structs, and their bytes.
+//
+// Layout as in Kafka's coordinator topics. Key: int16 kind, then the key's fields (not flexible). Value: int16 version,
+// then the value's fields, strings compact, and tagged fields last, so that a field can be added without a new version
+// (KIP-482). A kind that we do not know, and a value of a newer version than ours, is no error: a later release wrote
+// it; we skip it and never write over it. Kinds 1 and 2 belong to KIP-1279 and are not written yet.
+//
+// Pure: no I/O. Who reads and writes these records is state_store; what they add up to is state_view.
+#pragma once
+
+#include "base/error.hpp"
+#include "base/ids.hpp"
+#include "core/producer_slots.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace mirrord::mirror {
+
+enum class record_kind : std::int16_t {
+  mirror_partition_state = 1,  // KIP-1279 MirrorPartitionState; its number is provisional there too
+  last_mirror_epochs = 2,      // KIP-1279 LastMirrorEpochs
+  mirror = 100,
+  producer_id = 101,
+  mirror_topic = 102,
+  fill_plan = 103,
+  hand_over = 104,
+  open_slot = 105,
+};
+
+// A partition of a mirror topic. The destination's topic id, since a name can come back as another topic.
+struct mirrored_partition {
+  std::string mirror;
+  topic_id destination_topic;
+  std::int32_t partition = 0;
+  friend auto operator<=>(const mirrored_partition&, const mirrored_partition&) = default;
+};
+
+// --- mirror: which cluster a mirror reads; another one under the same name is refused --------------------------------
+
+struct mirror_value {
+  std::string source_cluster_id;
+  std::int64_t created_ms = 0;  // Unix time
+  friend bool operator==(const mirror_value&, const mirror_value&) = default;
+};
+
+struct mirror_key {
+  using value_type = mirror_value;
+  static constexpr record_kind kind = record_kind::mirror;
+  std::string mirror;
+  friend auto operator<=>(const mirror_key&, const mirror_key&) = default;
+};
+
+// --- producer_id: a destination producer id claimed for an index of the mirror's pool ---------------------------------
+//
+// Daemons may race for an index; of its records the one at the LOWEST offset wins, so all who read agree. Compaction
+// keeps the latest record of a key, which would be the loser's. That is why the producer id is part of the key: every
+// claim has a key of its own, is written once, and keeps its offset for ever.
+
+struct producer_id_value {
+  std::string claimed_by;  // the daemon's instance id, for people who look
+  friend bool operator==(const producer_id_value&, const producer_id_value&) = default;
+};
+
+struct producer_id_key {
+  using value_type = producer_id_value;
+  static constexpr record_kind kind = record_kind::producer_id;
+  std::string mirror;
+  core::slot_index index = core::writer_index;
+  destination_pid producer;
+  friend auto operator<=>(const producer_id_key&, const producer_id_key&) = default;
+};
+
+// --- mirror_topic: a topic of the mirror, pinned on both sides --------------------------------------------------------
+
+struct mirror_topic_value {
+  std::string topic;         // the name on both sides
+  topic_id source_topic;     // zero where the source has no topic ids (before 2.8)
+  std::string source_cluster_id;
+  friend bool operator==(const mirror_topic_value&, const mirror_topic_value&) = default;
+};
+
+struct mirror_topic_key {
+  using value_type = mirror_topic_value;
+  static constexpr record_kind kind = record_kind::mirror_topic;
+  std::string mirror;
+  topic_id destination_topic;
+  friend auto operator<=>(const mirror_topic_key&, const mirror_topic_key&) = default;
+};
+
+// --- fill_plan: everything before fill_to is bulk filler and must be trimmed before anything else; erased then ---------
+
+struct fill_plan_value {
+  std::int64_t fill_to = 0;
+  friend bool operator==(const fill_plan_value&, const fill_plan_value&) = default;
+};
+
+struct fill_plan_key {
+  using value_type = fill_plan_value;
+  static constexpr record_kind kind = record_kind::fill_plan;
+  mirrored_partition of;
+  friend auto operator<=>(const fill_plan_key&, const fill_plan_key&) = default;
+};
+
+// --- hand_over: the end that an owner left in order, with nothing under way; erased by the next owner at its start ------
+
+struct hand_over_value {
+  std::string instance;        // who left
+  std::int64_t end_offset = 0;
+  std::int64_t left_ms = 0;    // Unix time
+  friend bool operator==(const hand_over_value&, const hand_over_value&) = default;
+};
+
+struct hand_over_key {
+  using value_type = hand_over_value;
+  static constexpr record_kind kind = record_kind::hand_over;
+  mirrored_partition of;
+  friend auto operator<=>(const hand_over_key&, const hand_over_key&) = default;
+};
+
+// --- open_slot: an open transaction and the slot that carries it; erased when it ended ---------------------------------
+
+struct open_slot_value {
+  source_pid producer;
+  std::int64_t first_offset = 0;
+  friend bool operator==(const open_slot_value&, const open_slot_value&) = default;
+};
+
+struct open_slot_key {
+  using value_type = open_slot_value;
+  static constexpr record_kind kind = record_kind::open_slot;
+  mirrored_partition of;
+  core::slot_index slot = 0;
+  friend auto operator<=>(const open_slot_key&, const open_slot_key&) = default;
+};
+
+// --- bytes ------------------------------------------------------------------------------------------------------------
+//
+// The templates are defined for the keys above and their values.
+
+template <class Key>
+[[nodiscard]] std::string encode_key(const Key& key);
+
+template <class Value>
+[[nodiscard]] std::string encode_value(const Value& value);
+
+// errc::malformed also for a key of another kind; look at kind_of() first.
+template <class Key>
+[[nodiscard]] result<Key> decode_key(std::string_view bytes);
+
+// None for a newer version than ours.
+template <class Value>
+[[nodiscard]] result<std::optional<Value>> decode_value(std::string_view bytes);
+
+// The first two bytes as a number, whether we know that kind or not; none when there are fewer.
+[[nodiscard]] std::optional<record_kind> kind_of(std::string_view key) noexcept;
+
+// What every encoded Key of that mirror begins with.
+template <class Key>
+[[nodiscard]] std::string key_prefix(std::string_view mirror);
+
+// --- where a record lives ---------------------------------------------------------------------------------------------
+
+// KIP-1279's routing: Java's String.hashCode of `route`, |h| mod the number of partitions, 0 for the one hash that has
+// no absolute value. Names are ASCII, so UTF-16 code units are bytes.
+[[nodiscard]] std::int32_t state_partition(std::string_view route, std::int32_t partitions);
+
+// "mirror:topicid:partition" for what belongs to one partition, the mirror's name for what belongs to the mirror.
+[[nodiscard]] std::string route_of(const mirrored_partition& p);
+[[nodiscard]] inline std::string route_of(const mirror_key& key) { return key.mirror; }
+[[nodiscard]] inline std::string route_of(const producer_id_key& key) { return key.mirror; }
+[[nodiscard]] inline std::string route_of(const mirror_topic_key& key) { return key.mirror; }
+[[nodiscard]] inline std::string route_of(const fill_plan_key& key) { return route_of(key.of); }
+[[nodiscard]] inline std::string route_of(const hand_over_key& key) { return route_of(key.of); }
+[[nodiscard]] inline std::string route_of(const open_slot_key& key) { return route_of(key.of); }
+
+// --- any record ---------------------------------------------------------------------------------------------------------
+
+enum class readability : std::uint8_t {
+  readable,
+  unknown_kind,
+  newer_version,
+  malformed,
+};
+
+struct inspection {
+  readability verdict = readability::readable;
+  std::string route;  // of a key that we can read, else empty
+  std::string fault;  // of a malformed one: what and where
+};
+
+// What we can make of a record that somebody wrote; `value` is none for a tombstone.
+[[nodiscard]] inspection inspect(std::string_view key, std::optional<std::string_view> value);
+
+}  // namespace mirrord::mirror

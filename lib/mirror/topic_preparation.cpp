@@ -1,0 +1,216 @@
+#include "mirror/topic_preparation.hpp"
+
+#include "base/log.hpp"
+#include "mirror/partition_query.hpp"
+#include "wire/configs.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <vector>
+
+namespace mirrord::mirror {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::int64_t broker_default_max_message_bytes = 1'048'588;  // Kafka's default of max.message.bytes
+constexpr auto pause_between_looks = 100ms;
+
+client::steady_time deadline_of(const client::cluster& cluster) { return std::chrono::steady_clock::now() + cluster.settings().request_timeout; }
+
+std::string value_of(const client::config_list& configs, std::string_view key) {
+  const auto* entry = client::find(configs, key);
+  return entry && entry->value ? *entry->value : std::string{};
+}
+
+std::int64_t number_of(const client::config_list& configs, std::string_view key, std::int64_t otherwise) {
+  const std::string text = value_of(configs, key);
+  std::int64_t number = 0;
+  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return failure == std::errc{} && end == text.data() + text.size() ? number : otherwise;
+}
+
+using topic_configs = std::map<std::string, std::string>;
+
+// The settings under which a topic keeps whatever the source sends, unchanged, until the source removes it.
+topic_configs settings_while_mirrored(const client::config_list& source, bool split_timestamp_bounds) {
+  const std::string open_bound = std::to_string(INT64_MAX);
+  topic_configs wanted{
+      {"retention.ms", "-1"},  // the log start follows the source's, by DeleteRecords and nothing else
+      {"retention.bytes", "-1"},
+      {"compression.type", "producer"},
+      {"message.timestamp.type", "CreateTime"},
+      {"max.message.bytes", std::to_string(std::max(number_of(source, "max.message.bytes", 0), broker_default_max_message_bytes))},
+  };
+  if (split_timestamp_bounds) {
+    wanted["message.timestamp.before.max.ms"] = open_bound;
+    wanted["message.timestamp.after.max.ms"] = open_bound;
+  } else {
+    wanted["message.timestamp.difference.max.ms"] = open_bound;
+  }
+  return wanted;
+}
+
+asio::awaitable<result<void>> alter_topic(client::cluster& destination, std::string topic, topic_configs configs) {
+  wire::alter_configs_resource resource;
+  resource.resource_name = topic;
+  for (auto& [key, value] : configs) resource.configs.push_back({key, wire::config_set, value});
+  wire::incremental_alter_configs_request request;
+  request.resources.push_back(std::move(resource));
+  auto connection = co_await destination.any_connection();
+  if (!connection) co_return std::move(connection.error());
+  auto reply = co_await (*connection)->call(request, destination.settings().request_timeout);
+  const std::string what = fmt::format("alter the settings of destination topic {}", topic);
+  if (!reply) co_return std::move(reply.error()).within(what);
+  for (const auto& answer : reply->body.responses) {
+    if (answer.error_code != 0) co_return broker_failure(answer.error_code, what, answer.error_message.value_or(""));
+  }
+  co_return result<void>{};
+}
+
+// The topic once the cluster's metadata shows this many partitions, all with a leader.
+asio::awaitable<result<void>> wait_for_leaders(client::cluster& cluster, clock_port& clock, std::string topic, std::int32_t partitions) {
+  const auto until = clock.now() + cluster.settings().request_timeout;
+  while (true) {
+    std::vector<std::string> named{topic};
+    if (auto refreshed = co_await cluster.refresh(std::move(named)); !refreshed) co_return refreshed;
+    const auto* info = cluster.metadata().find_topic(topic);
+    if (info && info->error_code == 0 && static_cast<std::int32_t>(info->partitions.size()) >= partitions &&
+        std::all_of(info->partitions.begin(), info->partitions.end(), [](const auto& p) { return p.leader_id >= 0; })) {
+      co_return result<void>{};
+    }
+    if (clock.now() >= until) co_return fail(errc::timed_out, fmt::format("destination topic {}: not all of its partitions get a leader", topic));
+    co_await clock.sleep(pause_between_looks);
+  }
+}
+
+asio::awaitable<result<void>> check_empty(client::cluster& destination, std::string topic, std::int32_t partitions) {
+  for (std::int32_t index = 0; index < partitions; ++index) {
+    const topic_partition tp{topic, index};
+    auto leader = co_await destination.leader_of(tp);
+    if (!leader) co_return std::move(leader.error());
+    auto end = co_await log_end(destination, tp, *leader);
+    if (!end) co_return std::move(end.error());
+    if (*end != 0) {
+      co_return fail(errc::invalid, fmt::format("destination topic {} exists, is not recorded as a topic of this mirror, and {} holds data up to "
+                                                "offset {}; delete it on the destination, or leave it out with topics.exclude",
+                                                topic, tp.text(), *end));
+    }
+  }
+  co_return result<void>{};
+}
+
+class preparation {
+ public:
+  preparation(preparation_context context, std::string topic) : context_(std::move(context)), topic_(std::move(topic)) {}
+
+  asio::awaitable<result<prepared_topic>> run() {
+    const auto* source = context_.source.metadata().find_topic(topic_);
+    if (!source || source->error_code != 0) co_return fail(errc::not_found, fmt::format("source topic {} does not exist or may not be read", topic_));
+    prepared_.source_topic = source->id;
+    prepared_.partitions = static_cast<std::int32_t>(source->partitions.size());
+
+    auto source_configs = co_await context_.source_admin.describe_topic_configs(topic_, deadline_of(context_.source));
+    if (!source_configs) co_return std::move(source_configs.error());
+    prepared_.source_cleanup_policy = value_of(*source_configs, "cleanup.policy");
+    wanted_ = settings_while_mirrored(*source_configs, context_.traits.split_timestamp_bounds);
+
+    std::vector<std::string> named{topic_};
+    if (auto looked = co_await context_.destination.refresh(std::move(named)); !looked) co_return std::move(looked.error());
+    const auto* existing = context_.destination.metadata().find_topic(topic_);
+    const bool exists = existing && existing->error_code == 0;
+    result<void> ready;
+    if (exists) ready = co_await accept();
+    else ready = co_await create();
+    if (!ready) co_return std::move(ready.error());
+    if (auto read = co_await read_settings(); !read) co_return std::move(read.error());
+    co_return prepared_;
+  }
+
+ private:
+  asio::awaitable<result<void>> create() {
+    client::topic_creation creation{topic_, prepared_.partitions, context_.replication_factor, wanted_};
+    // Without `compact` until the history is copied: a compacted topic refuses records without a key, and DeleteRecords.
+    creation.config["cleanup.policy"] = "delete";
+    auto created = co_await context_.destination_admin.create_topic(std::move(creation), deadline_of(context_.destination));
+    if (!created) co_return std::move(created.error());
+    prepared_.fresh = true;
+    log::info("topic_created", {{"mirror", context_.mirror}, {"topic", topic_}, {"partitions", prepared_.partitions}});
+    if (auto led = co_await wait_for_leaders(context_.destination, context_.clock, topic_, prepared_.partitions); !led) co_return led;
+    co_return co_await record();
+  }
+
+  asio::awaitable<result<void>> accept() {
+    const client::topic_info& existing = *context_.destination.metadata().find_topic(topic_);
+    const auto partitions = static_cast<std::int32_t>(existing.partitions.size());
+    const auto known = context_.state.view().find(mirror_topic_key{context_.mirror, existing.id});
+    if (known && !known->source_topic.is_zero() && known->source_topic != prepared_.source_topic) {
+      co_return fail(errc::diverged, fmt::format("source topic {} was deleted and created again: it was {}, now it is {}", topic_,
+                                                 known->source_topic.text(), prepared_.source_topic.text()));
+    }
+    if (partitions > prepared_.partitions) {
+      co_return fail(errc::diverged, fmt::format("destination topic {} has {} partitions, the source's has {}", topic_, partitions, prepared_.partitions));
+    }
+    if (!known) {
+      if (auto empty = co_await check_empty(context_.destination, topic_, partitions); !empty) co_return empty;
+    }
+    if (partitions < prepared_.partitions) {
+      auto grown = co_await context_.destination_admin.create_partitions(topic_, prepared_.partitions, deadline_of(context_.destination));
+      if (!grown) co_return std::move(grown.error());
+      log::info("topic_grown", {{"mirror", context_.mirror}, {"topic", topic_}, {"from", partitions}, {"to", prepared_.partitions}});
+    }
+    if (auto led = co_await wait_for_leaders(context_.destination, context_.clock, topic_, prepared_.partitions); !led) co_return led;
+    if (!known) wanted_["cleanup.policy"] = "delete";
+    if (auto altered = co_await alter_differences(); !altered) co_return altered;
+    if (known) co_return result<void>{};
+    co_return co_await record();
+  }
+
+  asio::awaitable<result<void>> alter_differences() {
+    auto present = co_await context_.destination_admin.describe_topic_configs(topic_, deadline_of(context_.destination));
+    if (!present) co_return std::move(present.error());
+    // A larger limit than wanted does no harm and may have been needed.
+    if (number_of(*present, "max.message.bytes", 0) >= std::stoll(wanted_.at("max.message.bytes"))) wanted_.erase("max.message.bytes");
+    std::erase_if(wanted_, [&](const auto& setting) { return value_of(*present, setting.first) == setting.second; });
+    if (wanted_.empty()) co_return result<void>{};
+    co_return co_await alter_topic(context_.destination, topic_, wanted_);
+  }
+
+  asio::awaitable<result<void>> record() {
+    const topic_id destination_topic = context_.destination.metadata().find_topic(topic_)->id;
+    mirror_topic_value value{topic_, prepared_.source_topic, context_.source.metadata().cluster_id()};
+    mirror_topic_key key{context_.mirror, destination_topic};
+    co_return co_await context_.state.write(std::move(key), std::move(value));
+  }
+
+  asio::awaitable<result<void>> read_settings() {
+    prepared_.destination_topic = context_.destination.metadata().find_topic(topic_)->id;
+    auto present = co_await context_.destination_admin.describe_topic_configs(topic_, deadline_of(context_.destination));
+    if (!present) co_return std::move(present.error());
+    prepared_.batch_bytes_max = number_of(*present, "max.message.bytes", broker_default_max_message_bytes);
+    prepared_.cleanup_policy = value_of(*present, "cleanup.policy");
+    co_return result<void>{};
+  }
+
+  preparation_context context_;
+  std::string topic_;
+  topic_configs wanted_;
+  prepared_topic prepared_;
+};
+
+}  // namespace
+
+asio::awaitable<result<prepared_topic>> prepare_topic(preparation_context context, std::string topic) {
+  preparation steps(std::move(context), std::move(topic));
+  co_return co_await steps.run();
+}
+
+asio::awaitable<result<void>> set_cleanup_policy(client::cluster& destination, std::string topic, std::string policy) {
+  topic_configs configs{{"cleanup.policy", std::move(policy)}};
+  co_return co_await alter_topic(destination, std::move(topic), std::move(configs));
+}
+
+}  // namespace mirrord::mirror

@@ -1,0 +1,128 @@
+#include "tests/sim/sim_checks.hpp"
+
+#include <algorithm>
+
+namespace mirrord::sim {
+
+using kind = offset_truth::kind;
+
+namespace {
+
+std::string_view outcome_name(const log_transaction* transaction) {
+  if (!transaction) return "in no transaction";
+  if (!transaction->end_offset) return "open";
+  return transaction->committed ? "committed" : "aborted";
+}
+
+}  // namespace
+
+void sim_checks::after_append(const log_entry& entry) {
+  const bool is_pool_pid = std::any_of(state_.pool.begin(), state_.pool.end(), [&](const auto& known) { return known.second.value == entry.header.producer_id; });
+  if (!is_pool_pid) trace_.violation("offset {}: producer id {} is not of the pool", entry.header.base_offset, entry.header.producer_id);
+  if (state_.partition.hand_over) trace_.violation("offset {}: appended while a hand-over at {} is recorded", entry.header.base_offset, *state_.partition.hand_over);
+  if (is_foreign_) return;
+  if (entry.header.is_control()) check_marker(entry);
+  else check_data(entry);
+}
+
+void sim_checks::check_data(const log_entry& entry) {
+  const auto& header = entry.header;
+  if (header.has_append_time() || header.has_delete_horizon()) trace_.violation("offset {}: attributes {:#x}", header.base_offset, header.attributes);
+  const auto writer = state_.pool.find(core::writer_index);
+  const bool by_writer = writer != state_.pool.end() && writer->second.value == header.producer_id;
+  if (by_writer == header.is_transactional()) trace_.violation("offset {}: the wrong kind of producer id {}", header.base_offset, header.producer_id);
+  const auto records = decode(entry.view());
+  if (!records) return trace_.violation("offset {}: does not decode", header.base_offset);
+  const auto filled_to = state_.partition.fill_plan.value_or(-1);
+  const bool is_bulk_filler = header.next_offset() <= filled_to && by_writer;
+  for (const auto& record : *records) {
+    if (is_bulk_filler && record.key == "" && record.value == "") continue;
+    compare_record(entry, record);
+  }
+}
+
+void sim_checks::compare_record(const log_entry& entry, const record_spec& record) {
+  const auto offset = entry.header.base_offset + record.offset_delta;
+  const auto* truth = source_.truth_at(offset);
+  if (!truth || truth->what != kind::record) return trace_.violation("offset {}: a record where the source never had one", offset);
+  auto written = record;
+  written.offset_delta = 0;
+  if (written != truth->record) {
+    return trace_.violation("offset {}: key '{}' value '{}' time {} headers {}, the source had key '{}' value '{}' time {} headers {}", offset,
+                            written.key.value_or("<null>"), written.value.value_or("<null>"), written.timestamp, written.headers.size(),
+                            truth->record.key.value_or("<null>"), truth->record.value.value_or("<null>"), truth->record.timestamp,
+                            truth->record.headers.size());
+  }
+  if (truth->transactional != entry.header.is_transactional()) trace_.violation("offset {}: transactional on one side only", offset);
+  if (!truth->transactional) return;
+  // All data of one transaction here is data of one source producer.
+  const auto* transaction = destination_.log().transaction_at(entry.header.producer_id, offset);
+  const auto* first = transaction ? source_.truth_at(transaction->first_offset) : nullptr;
+  if (!first || first->producer != truth->producer)
+    trace_.violation("offset {}: data of source producer {} in a transaction of source producer {}", offset, truth->producer, first ? first->producer : -1);
+}
+
+void sim_checks::check_marker(const log_entry& entry) {
+  const auto offset = entry.header.base_offset;
+  const auto* truth = source_.truth_at(offset);
+  const auto* ended = destination_.log().transaction_at(entry.header.producer_id, offset - 1);
+  if (ended && ended->end_offset != offset) ended = nullptr;
+  if (source_.has_record(offset)) return trace_.violation("offset {}: a marker where the source has a record", offset);
+  if (!ended || ended->first_offset < source_.log().start()) return;
+  if (!truth || truth->what != kind::end_marker) return trace_.violation("offset {}: ends the transaction since {}, the source ended none here", offset, ended->first_offset);
+  const auto* first = source_.truth_at(ended->first_offset);
+  if (!first || first->producer != truth->producer)
+    trace_.violation("offset {}: ends the transaction since {}, which is another source producer's", offset, ended->first_offset);
+  if (ended->committed != truth->commit)
+    trace_.violation("offset {}: {} on the destination, {} on the source", offset, ended->committed ? "COMMIT" : "ABORT", truth->commit ? "COMMIT" : "ABORT");
+}
+
+void sim_checks::before_hand_over(std::int64_t end, std::size_t under_way) {
+  if (is_foreign_) return;
+  if (under_way != 0) trace_.violation("hand-over at {} with {} writes under way", end, under_way);
+  if (end != destination_.log().end()) trace_.violation("hand-over at {}, the log ends at {}", end, destination_.log().end());
+  if (end > destination_.committed()) trace_.violation("hand-over at {}, only {} is replicated", end, destination_.committed());
+}
+
+void sim_checks::before_clear_fill_plan() {
+  const auto plan = std::min(state_.partition.fill_plan.value_or(0), destination_.log().end());
+  if (destination_.log().start() < plan) trace_.violation("fill plan {} done, but the log starts at {}", plan, destination_.log().start());
+}
+
+void sim_checks::at_the_end(bool follows_start) {
+  const auto& source = source_.log();
+  const auto& destination = destination_.log();
+  if (destination.end() != source.end()) trace_.violation("log end {} on the destination, {} on the source", destination.end(), source.end());
+  if (destination_.high_watermark() != destination.end()) trace_.violation("high watermark {}, log end {}", destination_.high_watermark(), destination.end());
+  if (follows_start && destination.start() != source.start()) trace_.violation("log start {} on the destination, {} on the source", destination.start(), source.start());
+  const auto source_stable = source.last_stable(source.end());
+  // A transaction that is open since before the log start holds the stable offset at that start.
+  const auto destination_stable = std::max(destination.last_stable(destination.end()), source.start());
+  if (source_stable != destination_stable) trace_.violation("last stable offset {} on the destination, {} on the source", destination_stable, source_stable);
+
+  std::map<std::int64_t, std::int64_t> records;  // offset -> producer id
+  for (const auto& [base_offset, entry] : destination.entries()) {
+    if (entry.header.is_control() || entry.header.next_offset() <= destination.start()) continue;
+    const auto decoded = decode(entry.view());
+    if (!decoded) continue;  // told when it was appended
+    for (const auto& record : *decoded) {
+      if (base_offset + record.offset_delta < destination.start()) continue;
+      compare_record(entry, record);
+      records.emplace(base_offset + record.offset_delta, entry.header.producer_id);
+    }
+  }
+  for (auto offset = std::max(source.start(), destination.start()); offset < source.end(); ++offset)
+    if (source_.has_record(offset)) compare_source_record(offset, records);
+}
+
+void sim_checks::compare_source_record(std::int64_t offset, const std::map<std::int64_t, std::int64_t>& records) {
+  const auto found = records.find(offset);
+  if (found == records.end()) return trace_.violation("offset {}: a record on the source only", offset);
+  const auto* truth = source_.truth_at(offset);
+  if (!truth->transactional) return;
+  const auto here = outcome_name(destination_.log().transaction_at(found->second, offset));
+  const auto there = outcome_name(source_.log().transaction_at(truth->producer, offset));
+  if (here != there) trace_.violation("offset {}: {} on the destination, {} on the source", offset, here, there);
+}
+
+}  // namespace mirrord::sim

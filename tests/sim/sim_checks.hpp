@@ -1,0 +1,43 @@
+// What must hold: after each append to the destination, and at the end when both logs stand still.
+//
+// Offsets the source once had a record at may hold only that record, with the same times, headers and transaction
+// outcome; all others hold control batches. Bulk filler is the one exception, below a recorded fill plan.
+#pragma once
+
+#include "tests/sim/simulated_destination.hpp"
+#include "tests/sim/simulated_source.hpp"
+#include "tests/sim/simulated_state.hpp"
+
+namespace mirrord::sim {
+
+class sim_checks {
+ public:
+  sim_checks(sim_trace& trace, const simulated_source& source, const simulated_destination& destination, const simulated_state& state)
+      : trace_(trace), source_(source), destination_(destination), state_(state) {}
+
+  // Installed as simulated_destination::on_append.
+  void after_append(const log_entry& entry);
+
+  void before_hand_over(std::int64_t end, std::size_t under_way);
+  void before_clear_fill_plan();
+
+  // The destination may differ from the source from here on: somebody else wrote.
+  void foreign_write() { is_foreign_ = true; }
+
+  // Both logs stand still and the mirror says that it is done.
+  void at_the_end(bool follows_start);
+
+ private:
+  void check_data(const log_entry& entry);
+  void check_marker(const log_entry& entry);
+  void compare_record(const log_entry& entry, const record_spec& record);
+  void compare_source_record(std::int64_t offset, const std::map<std::int64_t, std::int64_t>& destination_records);
+
+  sim_trace& trace_;
+  const simulated_source& source_;
+  const simulated_destination& destination_;
+  const simulated_state& state_;
+  bool is_foreign_ = false;
+};
+
+}  // namespace mirrord::sim

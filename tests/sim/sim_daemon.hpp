@@ -1,0 +1,53 @@
+// One life of the daemon, as far as one partition goes: the real partition_mirror over ports of its own to the simulated
+// clusters, from start to an orderly stop or a crash.
+//
+// A crash cuts the ports off: nothing that the loop does afterwards has an effect, its calls fail, and it is told to
+// stop, so that its coroutines end by themselves. What was on its way may still arrive, as after a real one.
+#pragma once
+
+#include "mirror/partition_mirror.hpp"
+#include "tests/sim/destination_client.hpp"
+#include "tests/sim/sim_checks.hpp"
+#include "tests/sim/simulated_source.hpp"
+#include "tests/sim/simulated_state.hpp"
+
+namespace mirrord::sim {
+
+// What all daemons of a simulation share.
+struct sim_clusters {
+  sim_clock& clock;
+  sim_trace& trace;
+  simulated_source& source;
+  simulated_destination& destination;
+  simulated_state& state;
+  sim_checks& checks;
+  source_faults& from_source;
+  network_faults& to_destination;
+};
+
+class sim_daemon {
+ public:
+  sim_daemon(sim_clusters& clusters, sim_random random, mirror::partition_options options);
+
+  void start();
+  void stop();
+  void crash();
+  // Another partition of this mirror had to raise the epoch of the common producer ids.
+  void raise_producer_epoch() { pool_.raise_above(pool_.epoch()); }
+
+  [[nodiscard]] bool ended() const noexcept { return ended_; }
+  [[nodiscard]] const mirror::partition_view& view() const { return mirror_.view(); }
+  [[nodiscard]] destination_client& destination() noexcept { return destination_; }
+
+ private:
+  sim_clusters& clusters_;
+  sim_random random_;
+  destination_client destination_;
+  source_client source_;
+  simulated_pool pool_;
+  simulated_journal journal_;
+  mirror::partition_mirror mirror_;
+  bool ended_ = false;
+};
+
+}  // namespace mirrord::sim

@@ -1,0 +1,51 @@
+#include "tests/sim/sim_trace.hpp"
+
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+
+namespace mirrord::sim {
+
+namespace {
+
+const sim_trace* current = nullptr;
+
+// Not async-signal-safe, and need not be: abort() was called by our own code, and the process ends here.
+void print_and_abort(int) {
+  std::signal(SIGABRT, SIG_DFL);
+  if (current) std::fputs(current->text().c_str(), stderr);
+  std::abort();
+}
+
+}  // namespace
+
+sim_trace::sim_trace(const sim_clock& clock, std::string title) : clock_(clock), title_(std::move(title)) {
+  current = this;
+  std::signal(SIGABRT, print_and_abort);
+}
+
+sim_trace::~sim_trace() {
+  if (current == this) {
+    current = nullptr;
+    std::signal(SIGABRT, SIG_DFL);
+  }
+}
+
+void sim_trace::line(std::string text) {
+  const auto micros = std::chrono::duration_cast<std::chrono::microseconds>(clock_.now()).count();
+  lines_.push_back(fmt::format("{:>6}.{:06} {}", micros / 1'000'000, micros % 1'000'000, text));
+  if (lines_.size() > lines_max && ok()) lines_.pop_front();
+}
+
+void sim_trace::violated(std::string text) {
+  line("VIOLATION " + text);
+  if (violation_.empty()) violation_ = std::move(text);
+}
+
+std::string sim_trace::text() const {
+  std::string all = "--- " + title_ + "\n";
+  for (const auto& text : lines_) all += text + '\n';
+  return all;
+}
+
+}  // namespace mirrord::sim

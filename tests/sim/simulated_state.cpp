@@ -1,0 +1,62 @@
+#include "tests/sim/simulated_state.hpp"
+
+namespace mirrord::sim {
+
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+
+asio::awaitable<result<void>> state_writer::write(std::string what, std::function<void()> reach) {
+  co_await clock_.sleep(microseconds(random_.between(100, 3'000)));
+  if (severed_) co_return fail(errc::connection_lost, what + ": cut off");
+  if (random_.chance(state_.fault_probability)) co_return broker_failure(19, what);
+  const bool answer_lost = random_.chance(state_.fault_probability);
+  reach();
+  co_await clock_.sleep(answer_lost ? milliseconds(500) : microseconds(random_.between(100, 3'000)));
+  if (severed_ || answer_lost) co_return fail(errc::timed_out, what + ": no acknowledgement");
+  co_return result<void>{};
+}
+
+asio::awaitable<result<destination_pid>> simulated_pool::at(mirror::slot_index index) {
+  if (const auto known = state_.pool.find(index); known != state_.pool.end()) co_return known->second;
+  std::function<void()> allocate = [this, index] {
+    if (!state_.pool.contains(index)) state_.pool.emplace(index, destination_pid{state_.next_pid++});
+  };
+  auto written = co_await writer_.write("record a producer id", std::move(allocate));
+  if (!written) co_return std::move(written.error());
+  co_return state_.pool.at(index);
+}
+
+std::optional<mirror::slot_index> simulated_pool::index_of(destination_pid pid) const {
+  for (const auto& [index, known] : state_.pool)
+    if (known == pid) return index;
+  return std::nullopt;
+}
+
+asio::awaitable<result<void>> simulated_journal::record_fill_plan(std::int64_t fill_to) {
+  std::function<void()> reach = [this, fill_to] { state_.partition.fill_plan = fill_to; };
+  co_return co_await writer_.write("record the fill plan", std::move(reach));
+}
+
+asio::awaitable<result<void>> simulated_journal::clear_fill_plan() {
+  std::function<void()> reach = [this] {
+    before_clear_fill_();
+    state_.partition.fill_plan.reset();
+  };
+  co_return co_await writer_.write("clear the fill plan", std::move(reach));
+}
+
+asio::awaitable<result<void>> simulated_journal::record_hand_over(std::int64_t end, std::vector<mirror::remembered_open_slot> open) {
+  std::function<void()> reach = [this, end, open = std::move(open)] {
+    before_hand_over_(end);
+    state_.partition.hand_over = end;
+    state_.partition.open_slots = open;
+  };
+  co_return co_await writer_.write("record the hand-over", std::move(reach));
+}
+
+asio::awaitable<result<void>> simulated_journal::clear_hand_over() {
+  std::function<void()> reach = [this] { state_.partition.hand_over.reset(); };
+  co_return co_await writer_.write("clear the hand-over", std::move(reach));
+}
+
+}  // namespace mirrord::sim

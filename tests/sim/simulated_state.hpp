@@ -1,0 +1,88 @@
+// What outlives a daemon in `__mirror_state`: producer ids of the pool and one partition's journal; and the two ports
+// over it that one daemon has.
+//
+// A write takes effect when it reaches the broker and is acknowledged later; a daemon that is cut off (severed) in
+// between may or may not have written. Faults: lost acknowledgements and refused writes.
+#pragma once
+
+#include "mirror/ports.hpp"
+#include "tests/sim/sim_clock.hpp"
+#include "tests/sim/sim_random.hpp"
+#include "tests/sim/sim_trace.hpp"
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <vector>
+
+namespace mirrord::sim {
+
+struct state_record {
+  std::optional<std::int64_t> fill_plan;
+  std::optional<std::int64_t> hand_over;
+  std::vector<mirror::remembered_open_slot> open_slots;
+};
+
+struct simulated_state {
+  std::map<mirror::slot_index, destination_pid> pool;
+  std::int64_t next_pid = 5'000'000;  // far from any source producer id
+  state_record partition;
+  double fault_probability = 0;
+};
+
+// Calls `reach` when the write arrives and answers; `severed` is looked at on both ways.
+class state_writer {
+ public:
+  state_writer(sim_clock& clock, sim_random random, simulated_state& state, const bool& severed)
+      : clock_(clock), random_(random), state_(state), severed_(severed) {}
+
+  asio::awaitable<result<void>> write(std::string what, std::function<void()> reach);
+
+ private:
+  sim_clock& clock_;
+  sim_random random_;
+  simulated_state& state_;
+  const bool& severed_;
+};
+
+class simulated_pool final : public mirror::producer_pool {
+ public:
+  simulated_pool(simulated_state& state, state_writer writer) : state_(state), writer_(std::move(writer)) {}
+
+  asio::awaitable<result<destination_pid>> at(mirror::slot_index index) override;
+  [[nodiscard]] std::optional<mirror::slot_index> index_of(destination_pid pid) const override;
+  [[nodiscard]] std::int16_t epoch() const override { return epoch_; }
+  void raise_above(std::int16_t seen) override {
+    if (epoch_ <= seen) epoch_ = static_cast<std::int16_t>(seen + 1);
+  }
+
+ private:
+  simulated_state& state_;
+  state_writer writer_;
+  std::int16_t epoch_ = 0;
+};
+
+class simulated_journal final : public mirror::partition_journal {
+ public:
+  // `before_hand_over` is asked when a hand-over reaches the state topic: is nothing of this daemon under way?
+  simulated_journal(simulated_state& state, state_writer writer, std::function<void(std::int64_t)> before_hand_over,
+                    std::function<void()> before_clear_fill)
+      : state_(state), writer_(std::move(writer)), before_hand_over_(std::move(before_hand_over)),
+        before_clear_fill_(std::move(before_clear_fill)) {}
+
+  [[nodiscard]] std::optional<std::int64_t> fill_plan() const override { return state_.partition.fill_plan; }
+  asio::awaitable<result<void>> record_fill_plan(std::int64_t fill_to) override;
+  asio::awaitable<result<void>> clear_fill_plan() override;
+  [[nodiscard]] std::optional<std::int64_t> hand_over() const override { return state_.partition.hand_over; }
+  asio::awaitable<result<void>> record_hand_over(std::int64_t end, std::vector<mirror::remembered_open_slot> open) override;
+  asio::awaitable<result<void>> clear_hand_over() override;
+  [[nodiscard]] std::vector<mirror::remembered_open_slot> open_slots() const override { return state_.partition.open_slots; }
+
+ private:
+  simulated_state& state_;
+  state_writer writer_;
+  std::function<void(std::int64_t)> before_hand_over_;
+  std::function<void()> before_clear_fill_;
+};
+
+}  // namespace mirrord::sim
