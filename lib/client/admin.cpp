@@ -132,7 +132,8 @@ class admin::implementation {
 
     const deadline guard(executor_, until + grace, [waiting] { waiting->end(errc::timed_out); });
     while (!waiting->event && !waiting->ended) {
-      if (!co_await waiting->changed.wait()) waiting->ended = errc::cancelled;
+      const bool told = co_await waiting->changed.wait();
+      if (!told) waiting->ended = errc::cancelled;
     }
     calls_.erase(id);
     if (!waiting->event) co_return fail(*waiting->ended, std::move(what));

@@ -81,7 +81,10 @@ error stream::impl::failure(std::string_view doing, const error_code& code) cons
   if (code == asio::error::eof || code == asio::ssl::error::stream_truncated) {
     return fail(errc::connection_lost, where + "closed by the broker");
   }
-  return fail(is_refusal(code) ? errc::authentication_failed : errc::connection_lost, where + tls_reason(code));
+  if (is_refusal(code)) {
+    return fail(errc::authentication_failed, where + "the broker refused us (" + tls_reason(code) + "): check ssl.certificate.location");
+  }
+  return fail(errc::connection_lost, where + tls_reason(code));
 }
 
 // Each address gets its share of what is left, so that one that swallows packets cannot use up the time of the others.

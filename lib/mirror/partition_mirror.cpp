@@ -51,7 +51,8 @@ asio::awaitable<void> partition_mirror::run() {
     auto ended = co_await round.run(previous);
     if (ended) break;  // asked to stop, in order
     if (round.made_progress()) failures_in_a_row_ = 0;
-    if (!co_await wait_before_retry(std::move(ended.error()))) co_return;
+    const bool goes_on = co_await wait_before_retry(std::move(ended.error()));
+    if (!goes_on) co_return;
   }
   if (view_.phase != partition_phase::failed) view_.phase = partition_phase::stopped;
 }

@@ -135,16 +135,16 @@ asio::awaitable<result<void>> partition_round::write_chunk(fetched next) {
   view_.source_start = next.chunk.bounds.start;
   view_.source_end = next.chunk.bounds.high_watermark;
   std::vector<core::planned_write> plan;
-  if (next.batches.empty()) {
-    // The reader found that the source's log now starts beyond our position.
-    if (auto planned = planner_->fill_to(next.chunk.bounds.start, plan); !planned) co_return planned;
-  }
-  for (const wire::stored_batch& batch : next.batches) {
-    if (auto planned = planner_->add(batch, plan); !planned) {
-      co_return std::move(planned.error()).within(id_.text());
-    }
-  }
+  result<void> planned;
+  // Without batches the reader found that the source's log now starts beyond our position.
+  if (next.batches.empty()) planned = planner_->fill_to(next.chunk.bounds.start, plan);
+  for (std::size_t i = 0; planned && i < next.batches.size(); ++i) planned = planner_->add(next.batches[i], plan);
+  // What was planned before an error is right, and brings the log up to the offset that the error names.
   if (auto written = co_await writer_->write(std::move(plan), next.chunk.owner); !written) co_return written;
+  if (!planned) {
+    if (auto confirmed = co_await writer_->confirm(); !confirmed) co_return confirmed;
+    co_return std::move(planned.error()).within(id_.text());
+  }
   co_return co_await follow_log_start(next.chunk.bounds.start);
 }
 
@@ -224,7 +224,8 @@ asio::awaitable<result<void>> partition_round::read_ahead(std::int64_t from) {
       ended = std::move(chunk.error());
       break;
     }
-    if (!co_await queue_.push(std::move(next))) break;
+    const bool taken = co_await queue_.push(std::move(next));
+    if (!taken) break;
   }
   queue_.close();
   co_return ended;

@@ -124,7 +124,8 @@ asio::awaitable<result<void>> state_store::implementation::load() {
   while (!failure && !closed_ && reader_->unread() > 0) {
     const std::uint64_t arrivals = reader_->arrivals();
     const client::deadline guard(executor_, steady_clock::now() + options_.load_stall_timeout, [this] { load_changed_.notify(); });
-    if (!co_await load_changed_.wait()) co_return fail(errc::cancelled, what);
+    const bool told = co_await load_changed_.wait();
+    if (!told) co_return fail(errc::cancelled, what);
     if (closed_) break;
     if (guard.passed() && reader_->arrivals() == arrivals) {
       co_return reader_->explained(fail(errc::timed_out, fmt::format("{}: nothing arrived for {} ms, {} of {} partitions left", what,
@@ -156,7 +157,8 @@ asio::awaitable<result<void>> state_store::implementation::write(std::string rou
     waiting->end(producer_->explained(fail(errc::timed_out, what + (waiting->acknowledged ? ": acknowledged but not read back" : ""))));
   });
   while (!waiting->outcome) {
-    if (!co_await waiting->changed.wait()) waiting->end(fail(errc::cancelled, what));
+    const bool told = co_await waiting->changed.wait();
+    if (!told) waiting->end(fail(errc::cancelled, what));
   }
   writes_.erase(id);
   co_return std::move(*waiting->outcome);

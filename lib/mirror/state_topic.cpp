@@ -101,7 +101,8 @@ asio::awaitable<result<std::int32_t>> ensure_state_topic(client::admin& admin, s
     if (created) log::info("state_topic_created", {{"topic", name}, {"partitions", wanted.partitions}, {"replicas", replicas}});
     while (!cluster->topic) {
       if (std::chrono::steady_clock::now() >= until) co_return fail(errc::timed_out, "topic " + name + " was created and does not appear");
-      if (!co_await client::sleep_for(appearance_poll)) co_return fail(errc::cancelled, "topic " + name);
+      const bool slept = co_await client::sleep_for(appearance_poll);
+      if (!slept) co_return fail(errc::cancelled, "topic " + name);
       cluster = co_await shape(name, until);
       if (!cluster) co_return std::move(cluster).error().within("topic " + name);
     }
