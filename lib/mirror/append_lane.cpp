@@ -78,7 +78,10 @@ void append_lane::complete(waiting& item, result<append_answer> outcome) {
 }
 
 void append_lane::fail_collected(const error& reason) {
-  for (waiting& item : waiting_) item.answer->fulfil(error(reason).within(fmt::format("append to {}", item.to.text())));
+  for (waiting& item : waiting_) {
+    error told = error(reason).within(fmt::format("append to {}", item.to.text()));
+    item.answer->fulfil(note_leader_error(cluster(), item.to, item.leader_epoch, std::move(told)));
+  }
   waiting_.clear();
 }
 

@@ -77,6 +77,12 @@ class bounded_queue {
     changed_.notify();
   }
 
+  // Lets go of what is left.
+  void discard() {
+    items_.clear();
+    changed_.notify();
+  }
+
   [[nodiscard]] bool empty() const noexcept { return items_.empty(); }
 
  private:

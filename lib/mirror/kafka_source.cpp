@@ -22,7 +22,8 @@ asio::awaitable<result<source_chunk>> kafka_source::fetch(std::int64_t offset) {
     auto chunk = co_await fetch_once(offset);
     if (chunk) co_return chunk;
     const error& e = chunk.error();
-    const bool moves = (e.code == errc::broker && is_leader_error(e.broker_code)) || e.code == errc::connection_lost;
+    const bool broker_is_gone = e.code == errc::connection_lost || e.code == errc::unreachable;
+    const bool moves = broker_is_gone || (e.code == errc::broker && is_leader_error(e.broker_code));
     if (!moves || clock_.now() >= until) co_return chunk;
     co_await clock_.sleep(pause_between_leaders);
   }

@@ -24,7 +24,7 @@ constexpr std::int32_t bulk_filler_per_batch = 50'000;
 
 log_writer::log_writer(topic_partition id, destination_log& destination, producer_pool& pool, clock_port& clock, const proved_position& from)
     : id_(std::move(id)), destination_(destination), pool_(pool), clock_(clock), epoch_(from.epoch),
-      producer_epoch_(from.producer_epoch), end_(from.end), confirmed_(from.end) {
+      producer_epoch_(from.producer_epoch), marker_epoch_(from.marker_epoch), end_(from.end), confirmed_(from.end) {
   for (const auto& [index, position] : from.producers) producers_.emplace(index, producer{position, std::nullopt});
 }
 
@@ -49,6 +49,12 @@ void log_writer::confirmed_up_to(std::int64_t offset) {
 
 log_writer::producer& log_writer::producer_at(slot_index index) {
   return producers_.try_emplace(index, producer{{producer_epoch_, 0, 0}, std::nullopt}).first->second;
+}
+
+log_writer::producer& log_writer::marking_producer_at(slot_index index) {
+  producer& by = producer_at(index);
+  if (by.position.epoch < marker_epoch_) by = {{marker_epoch_, 0, by.position.coordinator_epoch}, std::nullopt};
+  return by;
 }
 
 result<void> log_writer::take_answer(under_way& oldest) {
@@ -151,7 +157,7 @@ asio::awaitable<result<void>> log_writer::append_marker(const core::marker_write
   run_.reset();
   auto pid = co_await pool_.at(write.slot);
   if (!pid) co_return std::move(pid.error());
-  producer& by = producer_at(write.slot);
+  producer& by = marking_producer_at(write.slot);
   std::vector<end_marker> markers{{*pid, by.position.epoch, write.commit, by.position.coordinator_epoch}};
   by.guarded_since.reset();  // with its transaction over it can be forgotten again
   sent({end_, end_ + 1, *pid, by.position.epoch, std::nullopt, false});
@@ -166,7 +172,7 @@ asio::awaitable<result<void>> log_writer::append_filler(std::int64_t count) {
   run_.reset();
   auto pid = co_await pool_.at(core::writer_index);
   if (!pid) co_return std::move(pid.error());
-  const producer& by = producer_at(core::writer_index);
+  const producer& by = marking_producer_at(core::writer_index);
   while (count > 0) {
     const std::int64_t now = std::min(count, filler_per_request);
     const end_marker filler{*pid, by.position.epoch, false, by.position.coordinator_epoch};

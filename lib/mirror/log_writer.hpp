@@ -78,6 +78,8 @@ class log_writer {
   // Takes the answers that are there, and waits for more until at most `allowed` appends are under way.
   asio::awaitable<result<void>> await_room(std::size_t allowed);
   [[nodiscard]] producer& producer_at(slot_index index);
+  // The producer, raised to the epoch of this round's markers.
+  [[nodiscard]] producer& marking_producer_at(slot_index index);
   [[nodiscard]] result<void> take_answer(under_way& oldest);
   void sent(issued_write write);
   void confirmed_up_to(std::int64_t offset);
@@ -89,6 +91,7 @@ class log_writer {
   clock_port& clock_;
   destination_epoch epoch_;
   std::int16_t producer_epoch_;
+  std::int16_t marker_epoch_;
   std::int64_t end_;
   std::int64_t confirmed_;
   std::map<slot_index, producer> producers_;

@@ -163,7 +163,7 @@ asio::awaitable<result<void>> mirror_manager::refresh() {
     const auto known = topics_.find(name);
     if (known == topics_.end() || known->second->partitions.size() < info.partitions.size()) to_prepare.push_back(name);
   }
-  report_missing_topics();
+  note_missing_topics();
   for (std::size_t first = 0; first < to_prepare.size() && !stopping_; first += topics_prepared_at_once) {
     client::task_group preparing(context_.executor);
     for (std::size_t i = first; i < std::min(first + topics_prepared_at_once, to_prepare.size()); ++i) preparing.spawn(prepare_and_run(to_prepare[i]));
@@ -173,12 +173,12 @@ asio::awaitable<result<void>> mirror_manager::refresh() {
   co_return result<void>{};
 }
 
-void mirror_manager::report_missing_topics() {
+void mirror_manager::note_missing_topics() {
   for (const std::string& name : filter_.included_names()) {
     const auto* info = source_.metadata().find_topic(name);
     if (info && info->error_code == 0) {
-      reported_missing_.erase(name);
-    } else if (reported_missing_.insert(name).second) {
+      missing_topics_.erase(name);
+    } else if (missing_topics_.insert(name).second) {
       log::warn("source_topic_unknown", {{"mirror", settings_.name}, {"topic", name}, {"action", "create it on the source, or take it out of topics.include"}});
     }
   }
@@ -264,6 +264,13 @@ mirror_view mirror_manager::view() const {
     shown.topic = name;
     shown.last_error = topic->last_error;
     for (const auto& partition : topic->partitions) shown.partitions.emplace(partition->mirror.id().partition, partition->mirror.view());
+    view.topics.push_back(std::move(shown));
+  }
+  for (const std::string& name : missing_topics_) {
+    if (topics_.contains(name)) continue;
+    topic_view shown;
+    shown.topic = name;
+    shown.last_error = fail(errc::not_found, fmt::format("source topic {} does not exist or may not be read: create it, or take it out of topics.include", name));
     view.topics.push_back(std::move(shown));
   }
   return view;

@@ -81,7 +81,7 @@ class mirror_manager {
   asio::awaitable<void> prepare_and_run(std::string topic);
   asio::awaitable<void> restore_cleanup_policy(mirrored_topic& topic);
   void compare_with_source(mirrored_topic& topic);
-  void report_missing_topics();
+  void note_missing_topics();
   void run_partitions(mirrored_topic& topic, bool fresh, std::int64_t batch_bytes_max);
   asio::awaitable<void> wait_for_next_refresh(bool failed);
 
@@ -94,7 +94,7 @@ class mirror_manager {
   destination_lanes destination_lanes_;
   kafka_producer_pool pool_;
   std::map<std::string, std::unique_ptr<mirrored_topic>> topics_;
-  std::set<std::string> reported_missing_;
+  std::set<std::string> missing_topics_;  // named in topics.include, but not on the source
   std::optional<destination_traits> traits_;
   std::optional<error> last_error_;
   int failures_in_a_row_ = 0;

@@ -13,6 +13,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::size_t chunks_ahead = 2;          // one being written, so the next is there when it is done
+constexpr std::size_t issued_writes_max = 100;   // remembered over rounds that all fail
 constexpr int source_end_checks = 5;             // a new leader's high watermark may lag for a moment
 constexpr auto source_end_check_pause = 1s;
 
@@ -37,12 +38,20 @@ asio::awaitable<result<void>> partition_round::run(previous_writer& previous) {
   writer_.emplace(id_, ports_.destination, ports_.producers, ports_.clock, *position);
   planner_.emplace(position->end, std::move(position->slots), core::plan_limits{options_.hole_fill_max, options_.batch_bytes_max});
 
+  possibly_open_ = open_slots();
   auto ended = co_await align();
   if (ended && !stop_asked_) ended = co_await mirror();
   if (!ended) co_await writer_->drain();
   show_progress();
   if (ended) co_return co_await hand_over();
-  previous = {writer_->ended_unclean(previous.unclean), writer_->issued(), open_slots()};
+  issued_writes issued = writer_->issued();
+  if (previous.issued) {
+    // What an earlier round sent beyond the confirmed end may still come, late.
+    for (const issued_write& write : previous.issued->since) {
+      if (write.base_offset >= issued.confirmed_end && issued.since.size() < issued_writes_max) issued.since.push_back(write);
+    }
+  }
+  previous = {writer_->ended_unclean(previous.unclean), std::move(issued), std::move(possibly_open_)};
   co_return ended;
 }
 
@@ -125,6 +134,7 @@ asio::awaitable<result<void>> partition_round::mirror() {
   }
   reader_may_go_on_ = false;
   queue_.close();
+  queue_.discard();  // what waits there counts against the fetch budget, and the reader may be waiting for room in it
   co_await reader_ended.wait();
   if (ended) ended = co_await writer_->confirm();
   if (ended && !stop_asked_) ended = reader_ended.value();
@@ -138,7 +148,15 @@ asio::awaitable<result<void>> partition_round::write_chunk(fetched next) {
   result<void> planned;
   // Without batches the reader found that the source's log now starts beyond our position.
   if (next.batches.empty()) planned = planner_->fill_to(next.chunk.bounds.start, plan);
-  for (std::size_t i = 0; planned && i < next.batches.size(); ++i) planned = planner_->add(next.batches[i], plan);
+  possibly_open_ = open_slots();
+  for (std::size_t i = 0; planned && i < next.batches.size(); ++i) {
+    const wire::batch_header& header = next.batches[i].header;
+    planned = planner_->add(next.batches[i], plan);
+    if (!header.is_transactional() || header.is_control()) continue;
+    const auto& open = planner_->slots().open_transactions();
+    const auto found = open.find(source_pid{header.producer_id});
+    if (found != open.end()) possibly_open_.push_back({found->second.slot, found->first, found->second.first_offset});
+  }
   // What was planned before an error is right, and brings the log up to the offset that the error names.
   if (auto written = co_await writer_->write(std::move(plan), next.chunk.owner); !written) co_return written;
   if (!planned) {
@@ -241,8 +259,9 @@ asio::awaitable<result<std::int64_t>> partition_round::resume_out_of_range(std::
                                        {"offsets_lost", bounds->start - offset}});
       co_return bounds->start;
     }
-    if (bounds->high_watermark >= offset) co_return offset;
+    // Another replica may have answered before; a source that goes on like this is asked once a second.
     co_await ports_.clock.sleep(source_end_check_pause);
+    if (bounds->high_watermark >= offset) co_return offset;
   }
   co_return fail(errc::diverged, fmt::format("{}: the source's log ends before offset {}, which is mirrored already", id_.text(), offset));
 }

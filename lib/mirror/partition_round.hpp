@@ -60,6 +60,9 @@ class partition_round {
   destination_epoch epoch_;
   std::optional<log_writer> writer_;
   std::optional<core::write_planner> planner_;
+  // Every transaction that can be open on the destination: those at the begin of the chunk under way, and those opened
+  // while it was planned, although its plan may close them again.
+  std::vector<remembered_open_slot> possibly_open_;
   write_counters shown_;
   clock_port::duration last_audit_{};
   bounded_queue<fetched> queue_;

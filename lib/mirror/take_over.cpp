@@ -64,8 +64,8 @@ result<void> check_issued(const log_reading& log, const issued_writes& issued) {
     if (write.next_offset != log.end) continue;
     const auto found = std::find_if(log.producers.begin(), log.producers.end(), [&](const auto& p) { return p.pid == write.pid; });
     if (found == log.producers.end()) return {};  // forgotten: producer state expires by the time of its records
-    if (write.last_sequence && (found->epoch != write.epoch || found->last_sequence != *write.last_sequence)) return foreign();
-    if (!write.last_sequence && found->open_since) return foreign();
+    if (write.last_sequence && (found->epoch != write.epoch || found->last_sequence != *write.last_sequence)) continue;
+    if (!write.last_sequence && found->open_since) continue;
     return {};
   }
   return foreign();
@@ -159,12 +159,15 @@ asio::awaitable<result<proved_position>> take_over(take_over_ports ports, const 
   for (const destination_producer& producer : reading->producers) {
     if (ports.producers.index_of(producer.pid)) newest = std::max(newest, producer.epoch);
   }
-  // An epoch above all that the previous writer used refuses whatever it still has under way. After an orderly end the
-  // newest epoch will do, and sequences go on.
-  ports.producers.raise_above(static_cast<std::int16_t>(previous.unclean ? newest : newest - 1));
+  if (previous.issued) {
+    for (const issued_write& write : previous.issued->since) newest = std::max(newest, write.epoch);
+  }
+  ports.producers.raise_above(static_cast<std::int16_t>(newest - 1));
   position.producer_epoch = ports.producers.epoch();
-  if (position.producer_epoch > producer_epoch_max) {
-    co_return fail(errc::limit_exceeded, fmt::format("producer epoch {}: the mirror's producer ids are used up", position.producer_epoch));
+  if (previous.unclean) ports.producers.raise_above(newest);
+  position.marker_epoch = ports.producers.epoch();
+  if (position.marker_epoch > producer_epoch_max) {
+    co_return fail(errc::limit_exceeded, fmt::format("producer epoch {}: the mirror's producer ids are used up", position.marker_epoch));
   }
 
   for (const destination_producer& producer : reading->producers) {
@@ -176,8 +179,8 @@ asio::awaitable<result<proved_position>> take_over(take_over_ports ports, const 
     }
     if (!index) continue;
     producer_position& known = position.producers[*index];
-    known.epoch = position.producer_epoch;
-    known.next_sequence = producer.epoch == position.producer_epoch ? core::sequence_after(producer.last_sequence, 1) : 0;
+    known.epoch = previous.unclean ? producer.epoch : position.producer_epoch;
+    known.next_sequence = producer.epoch == known.epoch ? core::sequence_after(producer.last_sequence, 1) : 0;
     known.coordinator_epoch = std::max(0, producer.coordinator_epoch);
     if (!producer.open_since) continue;
     auto owner = co_await find_source_producer(ports, previous, *index, *producer.open_since);
@@ -186,6 +189,19 @@ asio::awaitable<result<proved_position>> take_over(take_over_ports ports, const 
       co_return fail(errc::diverged, fmt::format("source producer id {} would have two transactions open at once, the second since offset {}",
                                                  owner->value, *producer.open_since));
     }
+  }
+  if (!previous.issued) co_return position;
+  // What was sent and is not there may still come. Where the broker would take it (a producer or an epoch that is new to
+  // it), its producer goes on exactly where that write began; in any other case the log's own epoch and sequence do that.
+  for (auto write = previous.issued->since.rbegin(); write != previous.issued->since.rend(); ++write) {
+    const auto index = ports.producers.index_of(write->pid);
+    if (!index || write->base_offset < reading->end || !write->last_sequence) continue;
+    const auto first = core::sequence_after(*write->last_sequence, static_cast<std::int32_t>(write->base_offset - write->next_offset + 1));
+    const auto seen = std::find_if(reading->producers.begin(), reading->producers.end(), [&](const auto& p) { return p.pid == write->pid; });
+    if (seen != reading->producers.end() && (write->epoch <= seen->epoch || first != 0)) continue;
+    producer_position& known = position.producers[*index];
+    known.epoch = write->epoch;
+    known.next_sequence = first;
   }
   co_return position;
 }

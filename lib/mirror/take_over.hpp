@@ -31,7 +31,10 @@ struct proved_position {
   std::int64_t start = 0;         // the destination's log start
   core::producer_slots slots;     // open transactions
   std::map<slot_index, producer_position> producers;  // those that the leader knows; others begin anew
-  std::int16_t producer_epoch = 0;                    // of every producer in this round
+  std::int16_t producer_epoch = 0;                    // of producers that the leader does not know
+  // Of markers, which nothing guards: raised after an unclean end, so that late ones are shut out. Data goes on under the
+  // epoch and the sequence that a late twin of it would have, by which the broker recognises one of the two.
+  std::int16_t marker_epoch = 0;
 };
 
 // What a writer sent since its last confirmed end. The log's end must be one of these boundaries, reached by the write

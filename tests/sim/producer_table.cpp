@@ -76,11 +76,4 @@ std::optional<std::int64_t> producer_table::apply_marker(std::int64_t producer, 
   return ended;
 }
 
-std::optional<std::int64_t> producer_table::first_open() const {
-  std::optional<std::int64_t> first;
-  for (const auto& [producer, entry] : entries_)
-    if (entry.open_since && (!first || *entry.open_since < *first)) first = entry.open_since;
-  return first;
-}
-
 }  // namespace mirrord::sim

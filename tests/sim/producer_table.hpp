@@ -45,7 +45,6 @@ class producer_table {
   // The first offset of the transaction that the marker ended, if one was open.
   std::optional<std::int64_t> apply_marker(std::int64_t producer, std::int16_t epoch, std::int32_t coordinator_epoch);
 
-  [[nodiscard]] std::optional<std::int64_t> first_open() const;
   [[nodiscard]] const std::map<std::int64_t, producer_entry>& entries() const noexcept { return entries_; }
   void forget(std::int64_t producer) { entries_.erase(producer); }
 

@@ -19,7 +19,7 @@ std::string_view outcome_name(const log_transaction* transaction) {
 void sim_checks::after_append(const log_entry& entry) {
   const bool is_pool_pid = std::any_of(state_.pool.begin(), state_.pool.end(), [&](const auto& known) { return known.second.value == entry.header.producer_id; });
   if (!is_pool_pid) trace_.violation("offset {}: producer id {} is not of the pool", entry.header.base_offset, entry.header.producer_id);
-  if (state_.partition.hand_over) trace_.violation("offset {}: appended while a hand-over at {} is recorded", entry.header.base_offset, *state_.partition.hand_over);
+  if (state_.partition.hand_over && !may_arrive_late_) trace_.violation("offset {}: appended while a hand-over at {} is recorded", entry.header.base_offset, *state_.partition.hand_over);
   if (is_foreign_) return;
   if (entry.header.is_control()) check_marker(entry);
   else check_data(entry);
@@ -78,7 +78,7 @@ void sim_checks::check_marker(const log_entry& entry) {
 }
 
 void sim_checks::before_hand_over(std::int64_t end, std::size_t under_way) {
-  if (is_foreign_) return;
+  if (is_foreign_ || may_arrive_late_) return;
   if (under_way != 0) trace_.violation("hand-over at {} with {} writes under way", end, under_way);
   if (end != destination_.log().end()) trace_.violation("hand-over at {}, the log ends at {}", end, destination_.log().end());
   if (end > destination_.committed()) trace_.violation("hand-over at {}, only {} is replicated", end, destination_.committed());

@@ -21,6 +21,9 @@ class sim_checks {
   void before_hand_over(std::int64_t end, std::size_t under_way);
   void before_clear_fill_plan();
 
+  // Requests may be under way longer than anybody can wait: then a hand-over can be recorded before the last has arrived.
+  void allow_late_arrivals() { may_arrive_late_ = true; }
+
   // The destination may differ from the source from here on: somebody else wrote.
   void foreign_write() { is_foreign_ = true; }
 
@@ -38,6 +41,7 @@ class sim_checks {
   const simulated_destination& destination_;
   const simulated_state& state_;
   bool is_foreign_ = false;
+  bool may_arrive_late_ = false;
 };
 
 }  // namespace mirrord::sim

@@ -38,6 +38,7 @@ class seed_run {
 
   asio::io_context context_{1};
   sim_random random_;
+  std::int64_t restarts_;
   sim_clock clock_;
   sim_trace trace_;
   seed_options options_;
@@ -53,11 +54,13 @@ class seed_run {
   std::vector<std::unique_ptr<sim_daemon>> daemons_;
   std::int64_t writes_left_ = 0;
   bool restarting_ = false;
+  bool was_mirroring_ = false;
+  std::int64_t failed_rounds_ = 0;
   bool foreign_ = false;
 };
 
 seed_run::seed_run(std::uint64_t seed, const seed_options& options)
-    : random_(seed), clock_(context_), trace_(clock_, "seed " + std::to_string(seed)), options_(options),
+    : random_(seed), restarts_(random_.chance(0.4) ? random_.between(1, 3) : 0), clock_(context_), trace_(clock_, "seed " + std::to_string(seed)), options_(options),
       settings_(draw_destination(random_)), source_(clock_, random_.fork(), trace_),
       destination_(clock_, random_.fork(), trace_, settings_), checks_(trace_, source_, destination_, state_),
       clusters_{clock_, trace_, source_, destination_, state_, checks_, from_source_, to_destination_},
@@ -65,9 +68,11 @@ seed_run::seed_run(std::uint64_t seed, const seed_options& options)
                [&] {
                  auto profile = writers_profile::draw(random_);
                  profile.wild_compaction = options.wild_compaction;
+                 profile.keeps_open_transactions = restarts_ > 0;
                  return profile;
                }(),
-               [this] { return daemons_.empty() ? -1 : destination_.log().end(); }) {
+               [this] { return daemons_.empty() ? -1 : destination_.log().end(); },
+               [this] { return destination_.log().last_stable(destination_.committed()); }) {
   destination_.on_append = [this](const log_entry& entry) { checks_.after_append(entry); };
 }
 
@@ -86,6 +91,10 @@ void seed_run::draw_faults() {
   to_destination_.lost_answer = draw();
   to_destination_.late_request = draw();
   to_destination_.lost_question = draw();
+  if (options_.very_late) {
+    to_destination_.late_max = seconds(6);
+    checks_.allow_late_arrivals();
+  }
   to_destination_.stale_lead = random_.uniform();
   destination_.faults = {draw(), draw(), 3 * draw(), random_.uniform(), random_.uniform()};
   from_source_.lost_answer = draw();
@@ -125,9 +134,10 @@ void seed_run::schedule_misfortunes() {
   for (auto left = random_.between(0, 2); left > 0; --left)
     clock_.after(at(), [this] { daemons_.back()->raise_producer_epoch(); });
   if (random_.chance(0.2)) clock_.after(at(), [this] { source_.regress_high_watermark(milliseconds(random_.between(10, 2'000))); });
-  for (auto left = random_.chance(0.4) ? random_.between(1, 3) : 0; left > 0; --left) {
+  for (auto left = restarts_; left > 0; --left) {
     const bool crash = options_.crashes && random_.chance(0.7);
-    clock_.after(at(), [this, crash] { restart(crash); });
+    const bool early = random_.chance(0.2);  // while it takes over, or fills the leading gap
+    clock_.after(early ? milliseconds(random_.between(0, 60)) : at(), [this, crash] { restart(crash); });
   }
 }
 
@@ -166,6 +176,8 @@ void seed_run::pass(sim_clock::duration length) {
 void seed_run::check_view() {
   if (daemons_.empty() || foreign_) return;
   const auto& view = daemons_.back()->view();
+  if (view.phase == mirror::partition_phase::preparing && was_mirroring_) ++failed_rounds_;
+  was_mirroring_ = view.phase == mirror::partition_phase::mirroring;
   if (view.destination_end > destination_.committed())
     trace_.violation("the mirror counts {} as mirrored, {} is replicated", view.destination_end, destination_.committed());
   const bool for_good = view.phase == mirror::partition_phase::failed && view.retry_attempt == -1;
@@ -186,7 +198,7 @@ void seed_run::finish() {
   wait(minutes(30), [this] { return done(); }, "catching up");
   if (!trace_.ok()) return;
   // A late request must not find its place now.
-  pass(seconds(2));
+  pass(seconds(options_.very_late ? 10 : 2));
   daemons_.back()->stop();
   wait(minutes(1), [this] { return daemons_.back()->ended(); }, "stopping in order");
   if (!trace_.ok()) return;
@@ -239,7 +251,18 @@ seed_result seed_run::run() {
   }
   if (trace_.ok() && is_foreign) finish_foreign();
   else if (trace_.ok()) finish();
-  seed_result result{trace_.first_violation(), trace_.ok() ? std::string{} : trace_.text(), source_.log().end()};
+  seed_result result;
+  result.violation = trace_.first_violation();
+  if (!trace_.ok()) result.trace = trace_.text();
+  result.seen.offsets = source_.log().end();
+  result.seen.leader_moves = destination_.epoch();
+  result.seen.daemons = static_cast<std::int64_t>(daemons_.size());
+  result.seen.failed_rounds = failed_rounds_;
+  for (const auto& daemon : daemons_) {
+    result.seen.forwarded += static_cast<std::int64_t>(daemon->view().batches_forwarded);
+    result.seen.reencoded += static_cast<std::int64_t>(daemon->view().batches_reencoded);
+    result.seen.filler += static_cast<std::int64_t>(daemon->view().filler);
+  }
   // Whatever failed: the coroutines end before what they refer to.
   for (auto& daemon : daemons_)
     if (!daemon->ended()) daemon->crash();
@@ -250,6 +273,17 @@ seed_result seed_run::run() {
 }
 
 }  // namespace
+
+seed_coverage& seed_coverage::operator+=(const seed_coverage& other) {
+  offsets += other.offsets;
+  forwarded += other.forwarded;
+  reencoded += other.reencoded;
+  filler += other.filler;
+  leader_moves += other.leader_moves;
+  daemons += other.daemons;
+  failed_rounds += other.failed_rounds;
+  return *this;
+}
 
 seed_result run_seed(std::uint64_t seed, const seed_options& options) {
   seed_run run(seed, options);

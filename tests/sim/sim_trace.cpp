@@ -1,5 +1,7 @@
 #include "tests/sim/sim_trace.hpp"
 
+#include "base/log.hpp"
+
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -20,6 +22,7 @@ void print_and_abort(int) {
 }  // namespace
 
 sim_trace::sim_trace(const sim_clock& clock, std::string title) : clock_(clock), title_(std::move(title)) {
+  [[maybe_unused]] static const bool quiet = (log::start(log::level::error), true);
   current = this;
   std::signal(SIGABRT, print_and_abort);
 }

@@ -116,8 +116,15 @@ void simulated_log::replace(std::int64_t base_offset, std::optional<std::vector<
 }
 
 std::int64_t simulated_log::last_stable(std::int64_t high_watermark) const {
-  const auto open = producers_.first_open();
-  return open ? std::min(std::max(*open, start_), high_watermark) : high_watermark;
+  auto stable = high_watermark;
+  for (const auto& [producer, transactions] : transactions_) {
+    // From the newest back: a producer's transactions follow each other.
+    for (auto transaction = transactions.rbegin(); transaction != transactions.rend(); ++transaction) {
+      if (transaction->end_offset && *transaction->end_offset < high_watermark) break;
+      stable = std::min(stable, std::max(transaction->first_offset, start_));
+    }
+  }
+  return stable;
 }
 
 const log_transaction* simulated_log::transaction_at(std::int64_t producer, std::int64_t offset) const {

@@ -70,7 +70,7 @@ class simulated_log {
 
   [[nodiscard]] std::int64_t start() const noexcept { return start_; }
   [[nodiscard]] std::int64_t end() const noexcept { return end_; }
-  // First offset of the oldest open transaction (not below the log start), or `high_watermark`.
+  // First offset of the oldest transaction without an end below `high_watermark` (not below the log start), or that.
   [[nodiscard]] std::int64_t last_stable(std::int64_t high_watermark) const;
   [[nodiscard]] const std::map<std::int64_t, log_entry>& entries() const noexcept { return entries_; }  // by base offset
   [[nodiscard]] const producer_table& producers() const noexcept { return producers_; }

@@ -6,13 +6,14 @@ namespace mirrord::sim {
 
 writers_profile writers_profile::draw(sim_random& random) {
   writers_profile profile;
-  profile.transactional_producers = random.between(0, 5);
+  profile.transactional_producers = random.chance(0.2) ? 0 : random.between(1, 5);
   profile.raises_epochs = random.chance(0.3);
   profile.compresses = random.chance(0.15);
   profile.append_times = random.chance(0.2);
   profile.compacts = random.chance(0.4);
   profile.deletes = random.chance(0.6);
-  profile.overruns = random.chance(0.2);
+  // An overrun takes end markers with it, which is another story.
+  profile.overruns = profile.transactional_producers == 0 && random.chance(0.5);
   profile.odd_controls = random.chance(0.5);
   profile.records_max = random.between(1, 12);
   profile.value_bytes_max = random.chance(0.2) ? 150 : 40;
@@ -20,8 +21,8 @@ writers_profile writers_profile::draw(sim_random& random) {
 }
 
 source_writers::source_writers(sim_clock& clock, sim_random random, simulated_source& source, writers_profile profile,
-                               std::function<std::int64_t()> mirrored)
-    : clock_(clock), random_(random), source_(source), profile_(profile), mirrored_(std::move(mirrored)) {
+                               std::function<std::int64_t()> mirrored, std::function<std::int64_t()> first_open)
+    : clock_(clock), random_(random), source_(source), profile_(profile), mirrored_(std::move(mirrored)), first_open_(std::move(first_open)) {
   for (std::int64_t i = 0; i < profile_.transactional_producers; ++i) transactional_.push_back({200 + i});
 }
 
@@ -164,9 +165,9 @@ void source_writers::move_start() {
   if (!profile_.deletes) return write_plain();
   const auto mirrored = mirrored_();
   auto limit = source_.high_watermark();
-  // An overrun while the mirror has transactions open is another story (their markers are gone).
-  const bool overrun = profile_.overruns && source_.log().last_stable(limit) == limit;
-  if (mirrored >= 0 && !overrun) limit = std::min(limit, mirrored);
+  if (mirrored >= 0 && !profile_.overruns) limit = std::min(limit, mirrored);
+  // Once the log start has passed an open transaction's first batch, a mirror that lost its memory cannot know whose it is.
+  if (mirrored >= 0 && profile_.keeps_open_transactions) limit = std::min(limit, first_open_());
   const auto start = source_.log().start();
   if (limit > start) source_.move_start(random_.chance(0.2) ? limit : random_.between(start, limit));
 }

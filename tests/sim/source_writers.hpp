@@ -17,6 +17,7 @@ struct writers_profile {
   bool compacts = false;
   bool deletes = true;           // DeleteRecords and retention
   bool overruns = false;         // retention passes the mirror
+  bool keeps_open_transactions = false;  // the log start stays below transactions that the mirror has open
   bool odd_controls = true;      // lone markers, control batches of other types
   bool wild_compaction = false;  // also transactions that the mirror is in the middle of
   std::int64_t records_max = 6;
@@ -27,8 +28,10 @@ struct writers_profile {
 
 class source_writers {
  public:
-  // `mirrored` tells the offset up to which the destination has the source's log; -1 before the mirror exists.
-  source_writers(sim_clock& clock, sim_random random, simulated_source& source, writers_profile profile, std::function<std::int64_t()> mirrored);
+  // `mirrored` tells the offset up to which the destination has the source's log, -1 before the mirror exists;
+  // `first_open` where the oldest transaction that is open there begins, or its log end.
+  source_writers(sim_clock& clock, sim_random random, simulated_source& source, writers_profile profile,
+                 std::function<std::int64_t()> mirrored, std::function<std::int64_t()> first_open);
 
   void act();
   void end_open_transactions();
@@ -60,6 +63,7 @@ class source_writers {
   simulated_source& source_;
   writers_profile profile_;
   std::function<std::int64_t()> mirrored_;
+  std::function<std::int64_t()> first_open_;
   producer idempotent_{100};
   std::vector<producer> transactional_;
 };

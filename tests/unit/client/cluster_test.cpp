@@ -1,7 +1,7 @@
 // Stories of a cluster: who is asked, what is shared, and what happens when brokers move or go away.
 #include "client/cluster.hpp"
 
-#include "fake_broker.hpp"
+#include "tests/support/fake_broker.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 

@@ -1,7 +1,7 @@
 // Stories of one connection: what its callers see when the broker answers, stalls, lies or goes away.
 #include "client/connection.hpp"
 
-#include "fake_broker.hpp"
+#include "tests/support/fake_broker.hpp"
 
 #include "wire/metadata.hpp"
 #include "wire/produce.hpp"

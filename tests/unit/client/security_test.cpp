@@ -1,7 +1,7 @@
 // TLS and SASL on real sockets against a broker played by the test: who is let in, and what the refused are told.
 #include "client/connection.hpp"
 
-#include "fake_broker.hpp"
+#include "tests/support/fake_broker.hpp"
 #include "test_ca.hpp"
 
 #include "client/scram.hpp"

@@ -1,4 +1,4 @@
-#include "fake_broker.hpp"
+#include "tests/support/fake_broker.hpp"
 
 #include "wire/buffer.hpp"
 
