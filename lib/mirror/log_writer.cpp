@@ -22,8 +22,9 @@ constexpr std::int32_t bulk_filler_per_batch = 50'000;
 
 }  // namespace
 
-log_writer::log_writer(topic_partition id, destination_log& destination, producer_pool& pool, clock_port& clock, const proved_position& from)
-    : id_(std::move(id)), destination_(destination), pool_(pool), clock_(clock), epoch_(from.epoch),
+log_writer::log_writer(topic_partition id, destination_log& destination, producer_pool& pool, clock_port& clock, const proved_position& from,
+                       std::function<void()> on_confirmed)
+    : id_(std::move(id)), destination_(destination), pool_(pool), clock_(clock), on_confirmed_(std::move(on_confirmed)), epoch_(from.epoch),
       producer_epoch_(from.producer_epoch), marker_epoch_(from.marker_epoch), end_(from.end), confirmed_(from.end) {
   for (const auto& [index, position] : from.producers) producers_.emplace(index, producer{position, std::nullopt});
 }
@@ -45,6 +46,7 @@ void log_writer::sent(issued_write write) {
 void log_writer::confirmed_up_to(std::int64_t offset) {
   confirmed_ = offset;
   std::erase_if(issued_, [&](const issued_write& write) { return write.next_offset <= offset; });
+  on_confirmed_();
 }
 
 log_writer::producer& log_writer::producer_at(slot_index index) {

@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -29,7 +30,9 @@ struct write_counters {
 
 class log_writer {
  public:
-  log_writer(topic_partition id, destination_log& destination, producer_pool& pool, clock_port& clock, const proved_position& from);
+  // `on_confirmed` is called whenever the confirmed end has moved.
+  log_writer(topic_partition id, destination_log& destination, producer_pool& pool, clock_port& clock, const proved_position& from,
+             std::function<void()> on_confirmed);
 
   // Writes the plan in order; returns when all of it is under way or written. `owner` keeps the chunk's bytes alive.
   asio::awaitable<result<void>> write(std::vector<core::planned_write> plan, std::shared_ptr<const void> owner);
@@ -89,6 +92,7 @@ class log_writer {
   destination_log& destination_;
   producer_pool& pool_;
   clock_port& clock_;
+  std::function<void()> on_confirmed_;
   destination_epoch epoch_;
   std::int16_t producer_epoch_;
   std::int16_t marker_epoch_;

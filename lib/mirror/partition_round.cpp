@@ -35,7 +35,7 @@ asio::awaitable<result<void>> partition_round::run(previous_writer& previous) {
   epoch_ = position->epoch;
   view_.destination_start = position->start;
   view_.destination_end = position->end;
-  writer_.emplace(id_, ports_.destination, ports_.producers, ports_.clock, *position);
+  writer_.emplace(id_, ports_.destination, ports_.producers, ports_.clock, *position, [this] { show_progress(); });
   planner_.emplace(position->end, std::move(position->slots), core::plan_limits{options_.hole_fill_max, options_.batch_bytes_max});
 
   possibly_open_ = open_slots();
@@ -104,7 +104,6 @@ asio::awaitable<result<void>> partition_round::fill_in_bulk(std::int64_t offset)
   if (auto recorded = co_await ports_.journal.record_fill_plan(offset); !recorded) co_return recorded;
   log::info("leading_gap_fill", {{"partition", id_.text()}, {"from", writer_->end()}, {"to", offset}});
   if (auto filled = co_await writer_->bulk_fill(offset, stop_asked_); !filled) co_return filled;
-  show_progress();
   if (auto trimmed = co_await trim(writer_->end()); !trimmed) co_return trimmed;
   co_return co_await ports_.journal.clear_fill_plan();
 }
@@ -123,13 +122,11 @@ asio::awaitable<result<void>> partition_round::mirror() {
   while (ended && !stop_asked_) {
     if (queue_.empty()) {
       ended = co_await writer_->confirm();
-      show_progress();
       if (!ended) break;
     }
     auto next = co_await queue_.pop();
     if (!next) break;
     ended = co_await write_chunk(std::move(*next));
-    show_progress();
     if (ended) ended = co_await audit_if_due();
   }
   reader_may_go_on_ = false;

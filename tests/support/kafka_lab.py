@@ -1,0 +1,104 @@
+"""Real Kafka clusters for a test, through scripts/kafka, in a directory of their own; always stopped at the end."""
+
+import atexit
+import os
+import shutil
+import subprocess
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from confluent_kafka.admin import AdminClient
+
+from client_options import client_settings
+
+ROOT = Path(__file__).parent.parent.parent
+SCRIPT = ROOT / "scripts" / "kafka"
+COMMAND_SECONDS = 180
+
+
+class Cluster:
+    """A running cluster."""
+
+    def __init__(self, lab: "KafkaLab", name: str) -> None:
+        self._lab = lab
+        self.name = name
+        self.directory = lab.directory / name
+        self.bootstrap = (self.directory / "bootstrap").read_text(encoding="utf-8").strip()
+        self._settings = dict(line.partition("=")[::2] for line in (self.directory / "settings").read_text(encoding="utf-8").splitlines())
+
+    def security(self, user: str = "admin", mechanism: str = "SCRAM-SHA-512") -> dict[str, str]:
+        """What a client needs beside the address, in the words that librdkafka and the daemon share."""
+        protocol = self._settings["security"]
+        wanted = {}
+        if protocol != "PLAINTEXT":
+            wanted["security.protocol"] = protocol
+        if protocol.endswith("SSL"):
+            wanted["ssl.ca.location"] = str(self.directory / "ca.pem")
+        if protocol.startswith("SASL"):
+            wanted.update({"sasl.mechanism": mechanism, "sasl.username": user, "sasl.password": f"{user}-secret"})
+        return wanted
+
+    def client(self, user: str = "admin") -> dict[str, object]:
+        """Settings of a test client."""
+        return {**client_settings(self.bootstrap), **self.security(user)}
+
+    def for_daemon(self, user: str = "mirror", **security: str) -> dict[str, str]:
+        """The section of this cluster in the daemon's configuration; more by keyword, '_' stands for '.'."""
+        return {"bootstrap.servers": self.bootstrap, **self.security(user), **{key.replace("_", "."): value for key, value in security.items()}}
+
+    def admin(self) -> AdminClient:
+        """A new admin client. Keep it while its futures are awaited: they end with it."""
+        return AdminClient(self.client())
+
+    def tool(self, *arguments: str) -> str:
+        """Runs one of Kafka's own tools against the cluster; returns what it printed."""
+        return self._lab.command("run", "--cluster", self.name, *arguments)
+
+    def kill(self) -> None:
+        """SIGKILL to broker 1."""
+        self._lab.command("kill", self.name, "1")
+
+    def restart(self) -> None:
+        """Broker 1 again, on its data and its port."""
+        self._lab.command("restart", self.name, "1")
+
+
+class KafkaLab:
+    """The clusters of one test file. stop() ends them all; so does the end of the process."""
+
+    def __init__(self) -> None:
+        parent = ROOT / ".cache" / "integration"
+        parent.mkdir(parents=True, exist_ok=True)
+        self.directory = Path(tempfile.mkdtemp(prefix="lab.", dir=parent))
+        atexit.register(self.stop)
+
+    def command(self, *arguments: str) -> str:
+        """scripts/kafka in this lab's directory; its standard output."""
+        environment = {**os.environ, "KAFKA_LAB_DIR": str(self.directory)}
+        done = subprocess.run([SCRIPT, *arguments], env=environment, stdin=subprocess.DEVNULL, capture_output=True,
+                              text=True, timeout=COMMAND_SECONDS, check=False)
+        if done.returncode:
+            raise RuntimeError(f"scripts/kafka {' '.join(arguments)} ended with {done.returncode}:\n{done.stdout}{done.stderr}")
+        return done.stdout
+
+    def start(self, name: str, *options: str) -> Cluster:
+        """A cluster of one broker unless the options say otherwise (scripts/kafka start --help)."""
+        self.command("start", name, "--port", "0", *options)
+        return Cluster(self, name)
+
+    def start_together(self, **options: list[str]) -> list[Cluster]:
+        """Several at once: NAME=[options, ...]."""
+        with ThreadPoolExecutor() as pool:
+            return list(pool.map(lambda item: self.start(item[0], *item[1]), options.items()))
+
+    def free_port(self) -> int:
+        """A port that nobody listens on."""
+        return int(self.command("ports", "1"))
+
+    def stop(self) -> None:
+        """Ends all clusters and removes the directory. May be called again."""
+        atexit.unregister(self.stop)
+        if self.directory.exists():
+            self.command("stop", "--all")
+            shutil.rmtree(self.directory, ignore_errors=True)
