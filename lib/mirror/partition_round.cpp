@@ -127,6 +127,7 @@ asio::awaitable<result<void>> partition_round::mirror() {
     auto next = co_await queue_.pop();
     if (!next) break;
     ended = co_await write_chunk(std::move(*next));
+    show_progress();  // an empty chunk can be what tells that we have caught up
     if (ended) ended = co_await audit_if_due();
   }
   reader_may_go_on_ = false;
