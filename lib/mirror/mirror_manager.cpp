@@ -44,6 +44,7 @@ struct mirror_manager::mirrored_topic {
   prepared_topic prepared;
   std::optional<error> last_error;
   std::vector<std::unique_ptr<running_partition>> partitions;  // by partition number
+  std::uint64_t policy_tried_in_refresh = 0;
 };
 
 result<std::unique_ptr<mirror_manager>> mirror_manager::open(daemon_context context, mirror_settings settings, int number) {
@@ -91,6 +92,7 @@ void mirror_manager::stop() {
 
 asio::awaitable<void> mirror_manager::run() {
   while (!stopping_) {
+    ++refreshes_;
     auto refreshed = co_await refresh();
     if (!refreshed && !stopping_) {
       if (failures_in_a_row_++ == 0 || !last_error_ || last_error_->message() != refreshed.error().message()) {
@@ -101,7 +103,6 @@ asio::awaitable<void> mirror_manager::run() {
       if (failures_in_a_row_ > 0) log::info("mirror_refresh_recovered", {{"mirror", settings_.name}});
       failures_in_a_row_ = 0;
       last_error_.reset();
-      refreshed_once_ = true;
     }
     co_await wait_for_next_refresh(last_error_.has_value());
   }
@@ -241,12 +242,13 @@ void mirror_manager::compare_with_source(mirrored_topic& topic) {
 asio::awaitable<void> mirror_manager::restore_cleanup_policy(mirrored_topic& topic) {
   const std::string& wanted = topic.prepared.source_cleanup_policy;
   if (topic.partitions.empty() || topic.prepared.cleanup_policy == wanted || wanted.find("compact") == std::string::npos) co_return;
+  if (topic.policy_tried_in_refresh == refreshes_) co_return;
   const bool copied = std::all_of(topic.partitions.begin(), topic.partitions.end(), [](const auto& p) { return p->mirror.view().caught_up_once; });
   if (!copied) co_return;
+  topic.policy_tried_in_refresh = refreshes_;
   auto set = co_await set_cleanup_policy(context_.destination, topic.name, wanted);
-  // Tried once per refresh at most: what fails here is shown and does not hold up the data.
-  topic.prepared.cleanup_policy = wanted;
   if (set) {
+    topic.prepared.cleanup_policy = wanted;
     log::info("cleanup_policy_restored", {{"mirror", settings_.name}, {"topic", topic.name}, {"cleanup.policy", wanted}});
   } else {
     log::warn("cleanup_policy_not_restored", {{"mirror", settings_.name}, {"topic", topic.name}, {"error", core::explain(set.error())}});
@@ -258,7 +260,6 @@ mirror_view mirror_manager::view() const {
   view.name = settings_.name;
   view.source_cluster_id = source_.metadata().cluster_id();
   view.last_error = last_error_;
-  view.refreshed_once = refreshed_once_;
   for (const auto& [name, topic] : topics_) {
     topic_view shown;
     shown.topic = name;

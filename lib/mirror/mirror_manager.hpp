@@ -48,7 +48,6 @@ struct mirror_view {
   std::string name;
   std::string source_cluster_id;    // empty: not heard yet
   std::optional<error> last_error;  // of the last refresh
-  bool refreshed_once = false;
   std::vector<topic_view> topics;
 };
 
@@ -98,7 +97,7 @@ class mirror_manager {
   std::optional<destination_traits> traits_;
   std::optional<error> last_error_;
   int failures_in_a_row_ = 0;
-  bool refreshed_once_ = false;
+  std::uint64_t refreshes_ = 0;
   bool stopping_ = false;
   client::task_group partitions_;  // last: its tasks use all of the above
 };

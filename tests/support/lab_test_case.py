@@ -71,7 +71,7 @@ class LabTestCase(unittest.TestCase):
         """A new topic, with leaders; '_' in config names stands for '.'. Returns its name."""
         name = name or self.unique("topic")
         admin = cluster.admin()
-        wanted = NewTopic(name, num_partitions=partitions, config={key.replace("_", "."): value for key, value in config.items()})
+        wanted = NewTopic(name, partitions, replication_factor=1, config={key.replace("_", "."): value for key, value in config.items()})
         admin.create_topics([wanted], request_timeout=REQUEST_SECONDS)[name].result()
         wait_until(lambda: led_partitions(admin, name) == partitions, f"leaders of {name}", REQUEST_SECONDS)
         return name

@@ -46,7 +46,7 @@ TOPICS: dict[str, dict[str, str]] = {
 
 def create_topics(admin: AdminClient, names: list[str]) -> None:
     """Creates these of TOPICS."""
-    wanted = [NewTopic(name, num_partitions=PARTITIONS, config=TOPICS[name]) for name in names]
+    wanted = [NewTopic(name, PARTITIONS, replication_factor=1, config=TOPICS[name]) for name in names]
     for future in admin.create_topics(wanted, request_timeout=REQUEST_SECONDS).values():
         future.result()
 
