@@ -1,7 +1,6 @@
 #include "app.hpp"
 
 #include "base/log.hpp"
-#include "core/error_table.hpp"
 #include "mirror/state_topic.hpp"
 #include "status_view.hpp"
 
@@ -9,6 +8,7 @@
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <systemd/sd-daemon.h>
 
 #include <unistd.h>
@@ -35,6 +35,13 @@ std::string host_name() {
   return gethostname(name, sizeof name - 1) == 0 ? name : "unknown";
 }
 
+core::advice_names advice_for(const connection_settings& destination) {
+  core::advice_names names;
+  names.destination = fmt::format("{}", fmt::join(destination.bootstrap_servers, ","));
+  if (uses_sasl(destination.security_protocol)) names.principal = destination.sasl_username;
+  return names;
+}
+
 asio::awaitable<result<mirror::cluster_shape>> shape_of(client::cluster& cluster, std::string topic) {
   std::vector<std::string> named{topic};
   if (auto refreshed = co_await cluster.refresh(std::move(named)); !refreshed) co_return std::move(refreshed.error());
@@ -57,7 +64,7 @@ asio::awaitable<result<mirror::cluster_shape>> shape_of(client::cluster& cluster
 
 app::app(settings configuration)
     : settings_(std::move(configuration)), io_(1), signals_(io_, SIGINT, SIGTERM), instance_(fmt::format("{}-{}", host_name(), ::getpid())),
-      started_(std::chrono::steady_clock::now()), stop_asked_(io_.get_executor()) {}
+      advice_(advice_for(settings_.destination)), started_(std::chrono::steady_clock::now()), stop_asked_(io_.get_executor()) {}
 
 app::~app() = default;
 
@@ -82,17 +89,17 @@ int app::run() {
 asio::awaitable<void> app::main() {
   destination_ = std::make_unique<client::cluster>(io_.get_executor(), settings_.destination);
   std::chrono::milliseconds backoff = destination_backoff_min;
-  std::string last_problem;
   while (!stopping_) {
     auto opened = co_await open_destination();
     if (opened || stopping_) break;
-    std::string problem = core::explain(opened.error());
-    if (problem != last_problem) log::warn("destination_not_ready", {{"error", problem}});
-    last_problem = std::move(problem);
+    observe::status_error problem{std::string(name(opened.error().code)), core::explain(opened.error(), advice_)};
+    if (problem != destination_error_) log::warn("destination_not_ready", {{"error", problem.message}});
+    destination_error_ = std::move(problem);
     co_await wait(backoff);
     backoff = std::min<std::chrono::milliseconds>(backoff * 2, destination_backoff_max);
   }
   if (!stopping_) {
+    destination_error_.reset();
     auto opened = open_mirrors();
     if (opened) {
       sd_notify(0, "READY=1");
@@ -136,7 +143,7 @@ asio::awaitable<result<void>> app::open_destination() {
     co_return std::move(loaded.error());
   }
   state_->on_failure([this](const error& e) {
-    log::error("state_store_failed", {{"error", core::explain(e)}, {"action", "restarting"}});
+    log::error("state_store_failed", {{"error", core::explain(e, advice_)}, {"action", "restarting"}});
     exit_code_ = 1;
     ask_to_stop();
   });
@@ -146,7 +153,7 @@ asio::awaitable<result<void>> app::open_destination() {
 result<void> app::open_mirrors() {
   auto budget = std::make_shared<mirror::fetch_budget>(io_.get_executor(), fetched_bytes_max);
   for (const mirror_settings& wanted : settings_.mirrors) {
-    mirror::daemon_context context{io_.get_executor(), settings_, *destination_, *destination_admin_, *state_, clock_, random_, budget, instance_};
+    mirror::daemon_context context{io_.get_executor(), settings_, *destination_, *destination_admin_, *state_, clock_, random_, budget, instance_, advice_};
     auto opened = mirror::mirror_manager::open(std::move(context), wanted, static_cast<int>(mirrors_.size()));
     if (!opened) return std::move(opened.error()).within(fmt::format("mirror {}", wanted.name));
     mirrors_.push_back(std::move(*opened));
@@ -218,9 +225,10 @@ observe::status_snapshot app::snapshot() const {
   status.daemon_version = MIRRORD_VERSION;
   status.instance = instance_;
   if (destination_) status.destination_cluster_id = destination_->metadata().cluster_id();
+  status.destination_error = destination_error_;
   status.uptime_ms = in_ms(now - started_);
   status.monotonic_ms = in_ms(now.time_since_epoch());
-  for (const auto& mirror : mirrors_) status.mirrors.push_back(describe_mirror(mirror->view()));
+  for (const auto& mirror : mirrors_) status.mirrors.push_back(describe_mirror(mirror->view(), advice_));
   return status;
 }
 

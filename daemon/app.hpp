@@ -8,6 +8,7 @@
 
 #include "client/admin.hpp"
 #include "client/cluster.hpp"
+#include "core/error_table.hpp"
 #include "mirror/mirror_manager.hpp"
 #include "mirror/state_store.hpp"
 #include "mirror/system_ports.hpp"
@@ -51,6 +52,7 @@ class app {
   mirror::system_clock clock_;
   mirror::system_random random_;
   std::string instance_;
+  core::advice_names advice_;
   std::chrono::steady_clock::time_point started_;
   std::unique_ptr<observe::http_server> http_;
   std::unique_ptr<client::cluster> destination_;
@@ -58,6 +60,7 @@ class app {
   std::unique_ptr<mirror::state_store> state_;
   std::vector<std::unique_ptr<mirror::mirror_manager>> mirrors_;
   client::notifier stop_asked_;
+  std::optional<observe::status_error> destination_error_;
   bool stopping_ = false;
   bool finished_ = false;
   int exit_code_ = 0;

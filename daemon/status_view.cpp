@@ -1,18 +1,16 @@
 #include "status_view.hpp"
 
-#include "core/error_table.hpp"
-
 namespace mirrord {
 namespace {
 
 std::optional<std::int64_t> known(std::int64_t offset) { return offset < 0 ? std::nullopt : std::optional(offset); }
 
-std::optional<observe::status_error> shown(const std::optional<error>& e) {
+std::optional<observe::status_error> shown(const std::optional<error>& e, const core::advice_names& advice) {
   if (!e) return std::nullopt;
-  return observe::status_error{std::string(name(e->code)), core::explain(*e)};
+  return observe::status_error{std::string(name(e->code)), core::explain(*e, advice)};
 }
 
-observe::partition_status describe_partition(std::int32_t index, const mirror::partition_view& view) {
+observe::partition_status describe_partition(std::int32_t index, const mirror::partition_view& view, const core::advice_names& advice) {
   observe::partition_status status;
   status.partition = index;
   status.state = mirror::name(view.phase);
@@ -26,7 +24,7 @@ observe::partition_status describe_partition(std::int32_t index, const mirror::p
   status.batches_reencoded = view.batches_reencoded;
   status.filler = view.filler;
   status.retry_attempt = view.retry_attempt;
-  status.last_error = shown(view.last_error);
+  status.last_error = shown(view.last_error, advice);
   return status;
 }
 
@@ -45,16 +43,16 @@ std::string state_of(const Parts& parts, bool failed) {
 
 }  // namespace
 
-observe::mirror_status describe_mirror(const mirror::mirror_view& view) {
+observe::mirror_status describe_mirror(const mirror::mirror_view& view, const core::advice_names& advice) {
   observe::mirror_status status;
   status.name = view.name;
   status.source_cluster_id = view.source_cluster_id;
-  status.last_error = shown(view.last_error);
+  status.last_error = shown(view.last_error, advice);
   for (const mirror::topic_view& topic : view.topics) {
     observe::topic_status topic_status;
     topic_status.topic = topic.topic;
-    topic_status.last_error = shown(topic.last_error);
-    for (const auto& [index, partition] : topic.partitions) topic_status.partitions.push_back(describe_partition(index, partition));
+    topic_status.last_error = shown(topic.last_error, advice);
+    for (const auto& [index, partition] : topic.partitions) topic_status.partitions.push_back(describe_partition(index, partition, advice));
     topic_status.state = state_of(topic_status.partitions, topic.last_error.has_value());
     status.topics.push_back(std::move(topic_status));
   }

@@ -6,6 +6,6 @@
 
 namespace mirrord {
 
-[[nodiscard]] observe::mirror_status describe_mirror(const mirror::mirror_view& view);
+[[nodiscard]] observe::mirror_status describe_mirror(const mirror::mirror_view& view, const core::advice_names& advice);
 
 }  // namespace mirrord

@@ -11,7 +11,7 @@ constexpr std::string_view verification_advice =
     "--entity-type brokers --entity-default --add-config transaction.partition.verification.enable=false";
 constexpr std::string_view cluster_action_advice =
     "grant the daemon's principal on the destination: kafka-acls --bootstrap-server <destination> --add --allow-principal "
-    "User:<daemon> --operation ClusterAction --operation IdempotentWrite --operation Describe --cluster";
+    "User:<daemon> --operation ClusterAction --operation IdempotentWrite --operation Describe --operation DescribeConfigs --cluster";
 constexpr std::string_view topic_advice =
     "grant the daemon's principal: on the source Read, Describe and DescribeConfigs, on the destination also Create, Write, "
     "Alter, Delete and AlterConfigs: kafka-acls --bootstrap-server <cluster> --add --allow-principal User:<daemon> "
@@ -112,13 +112,19 @@ consequence decide_consequence(const error& e) noexcept {
   return fail_partition;
 }
 
-std::string explain(const error& e) {
+std::string explain(const error& e, const advice_names& names) {
   std::string text = e.message();
-  if (const error_row* row = e.broker_code == 0 ? nullptr : row_of(e.broker_code); row && !row->advice.empty()) {
-    text += "; ";
-    text += row->advice;
-  }
-  return text;
+  const error_row* row = e.broker_code == 0 ? nullptr : row_of(e.broker_code);
+  if (!row || row->advice.empty()) return text;
+  std::string advice(row->advice);
+  const auto put = [&](std::string_view placeholder, const std::string& value) {
+    for (auto at = advice.find(placeholder); at != std::string::npos; at = advice.find(placeholder, at + value.size())) {
+      advice.replace(at, placeholder.size(), value);
+    }
+  };
+  put("<destination>", names.destination);
+  put("<daemon>", names.principal);
+  return text + "; " + advice;
 }
 
 }  // namespace mirrord::core

@@ -33,7 +33,13 @@ struct error_row {
 
 [[nodiscard]] consequence decide_consequence(const error& e) noexcept;
 
+// What commands in advice are written for; placeholders where it is not known.
+struct advice_names {
+  std::string destination = "<destination>";  // bootstrap servers
+  std::string principal = "<daemon>";         // the daemon's principal on the destination, without "User:"
+};
+
 // The error for a person: its message, and the advice of its row.
-[[nodiscard]] std::string explain(const error& e);
+[[nodiscard]] std::string explain(const error& e, const advice_names& names = {});
 
 }  // namespace mirrord::core

@@ -1,5 +1,6 @@
 #include "mirror/destination_check.hpp"
 
+#include "base/broker_error.hpp"
 #include "wire/metadata.hpp"
 #include "wire/transactions.hpp"
 
@@ -32,10 +33,8 @@ asio::awaitable<result<void>> check_permission(client::cluster& cluster) {
   if (reply->body.error_code != 0) co_return broker_failure(reply->body.error_code, "permissions on the destination cluster", reply->body.error_message.value_or(""));
   const auto allowed = static_cast<std::uint32_t>(reply->body.cluster_authorized_operations);
   if ((allowed & (1u << operation_cluster_action | 1u << operation_alter)) == 0) {
-    co_return fail(errc::authentication_failed,
-                   fmt::format("the daemon's principal may not write transaction markers on the destination; grant it: kafka-acls "
-                               "--bootstrap-server {} --add --allow-principal User:<daemon> --operation ClusterAction "
-                               "--operation Describe --operation DescribeConfigs --operation IdempotentWrite --cluster", bootstrap(cluster)));
+    co_return broker_failure(static_cast<std::int16_t>(kafka_error::cluster_authorization_failed),
+                             "the daemon's principal may not write transaction markers on the destination");
   }
   co_return result<void>{};
 }
@@ -54,7 +53,7 @@ asio::awaitable<result<destination_traits>> check_destination(client::cluster& c
     if (!configs) co_return std::move(configs.error());
     const auto* setting = client::find(*configs, verification);
     if (setting && setting->value != "false") {
-      co_return fail(errc::authentication_failed,
+      co_return fail(errc::invalid,
                      fmt::format("{} is {} on destination broker {}, so it would refuse mirrored transactions; turn it off: kafka-configs "
                                  "--bootstrap-server {} --alter --entity-type brokers --entity-default --add-config {}=false",
                                  verification, setting->value.value_or("hidden"), broker.value, bootstrap(cluster), verification));

@@ -1,7 +1,6 @@
 #include "mirror/mirror_manager.hpp"
 
 #include "base/log.hpp"
-#include "core/error_table.hpp"
 #include "mirror/kafka_source.hpp"
 #include "mirror/state_journal.hpp"
 #include "mirror/topic_preparation.hpp"
@@ -96,7 +95,7 @@ asio::awaitable<void> mirror_manager::run() {
     auto refreshed = co_await refresh();
     if (!refreshed && !stopping_) {
       if (failures_in_a_row_++ == 0 || !last_error_ || last_error_->message() != refreshed.error().message()) {
-        log::warn("mirror_refresh_failed", {{"mirror", settings_.name}, {"error", core::explain(refreshed.error())}});
+        log::warn("mirror_refresh_failed", {{"mirror", settings_.name}, {"error", core::explain(refreshed.error(), context_.advice)}});
       }
       last_error_ = std::move(refreshed.error());
     } else if (refreshed) {
@@ -197,7 +196,7 @@ asio::awaitable<void> mirror_manager::prepare_and_run(std::string name) {
   auto prepared = co_await prepare_topic(std::move(preparation), name);
   if (!prepared) {
     if (!topic.last_error || topic.last_error->message() != prepared.error().message()) {
-      log::error("topic_failed", {{"mirror", settings_.name}, {"topic", name}, {"error", core::explain(prepared.error())}});
+      log::error("topic_failed", {{"mirror", settings_.name}, {"topic", name}, {"error", core::explain(prepared.error(), context_.advice)}});
     }
     topic.last_error = std::move(prepared.error());
     co_return;
@@ -213,6 +212,7 @@ void mirror_manager::run_partitions(mirrored_topic& topic, bool fresh, std::int6
   options.batch_bytes_max = static_cast<std::size_t>(batch_bytes_max);
   options.audit_interval = context_.configuration.metadata_refresh_interval;
   options.fresh = fresh;
+  options.advice = context_.advice;
   for (auto index = static_cast<std::int32_t>(topic.partitions.size()); index < topic.prepared.partitions; ++index) {
     mirrored_partition id{settings_.name, topic.prepared.destination_topic, index};
     topic.partitions.push_back(std::make_unique<running_partition>(context_, source_, fetch_lanes_, destination_lanes_, pool_,
@@ -251,7 +251,7 @@ asio::awaitable<void> mirror_manager::restore_cleanup_policy(mirrored_topic& top
     topic.prepared.cleanup_policy = wanted;
     log::info("cleanup_policy_restored", {{"mirror", settings_.name}, {"topic", topic.name}, {"cleanup.policy", wanted}});
   } else {
-    log::warn("cleanup_policy_not_restored", {{"mirror", settings_.name}, {"topic", topic.name}, {"error", core::explain(set.error())}});
+    log::warn("cleanup_policy_not_restored", {{"mirror", settings_.name}, {"topic", topic.name}, {"error", core::explain(set.error(), context_.advice)}});
   }
 }
 

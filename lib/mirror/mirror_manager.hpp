@@ -7,6 +7,7 @@
 
 #include "client/admin.hpp"
 #include "client/cluster.hpp"
+#include "core/error_table.hpp"
 #include "mirror/destination_check.hpp"
 #include "mirror/fetch_lane.hpp"
 #include "mirror/kafka_destination.hpp"
@@ -36,6 +37,7 @@ struct daemon_context {
   random_port& random;
   std::shared_ptr<fetch_budget> budget;
   std::string instance;
+  core::advice_names advice;
 };
 
 struct topic_view {

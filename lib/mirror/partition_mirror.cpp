@@ -1,7 +1,6 @@
 #include "mirror/partition_mirror.hpp"
 
 #include "base/log.hpp"
-#include "core/error_table.hpp"
 #include "mirror/partition_round.hpp"
 
 #include <fmt/format.h>
@@ -60,7 +59,7 @@ asio::awaitable<void> partition_mirror::run() {
 asio::awaitable<bool> partition_mirror::wait_before_retry(error reason) {
   const core::consequence then = core::decide_consequence(reason);
   view_.last_error = reason;
-  const std::string text = core::explain(reason);
+  const std::string text = core::explain(reason, options_.advice);
   const bool counts = then == core::consequence::count_attempt;
   ++failures_in_a_row_;
   if (counts) ++view_.retry_attempt;

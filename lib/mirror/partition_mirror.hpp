@@ -10,6 +10,7 @@
 // One partition's failure stays its own. See ARCHITECTURE.md for the way of the data and the acks rule.
 #pragma once
 
+#include "core/error_table.hpp"
 #include "core/write_plan.hpp"
 #include "mirror/ports.hpp"
 
@@ -29,6 +30,7 @@ struct partition_options {
   std::chrono::milliseconds settle_time{1'000};         // between the two equal reads after an unclean end
   std::chrono::milliseconds retry_backoff_min{100};
   std::chrono::milliseconds retry_backoff_max{300'000};
+  core::advice_names advice;
 };
 
 // The seed's words for a partition's state; this version knows the ones it can be in.

@@ -86,6 +86,7 @@ std::string to_json(const status_snapshot& snapshot) {
   daemon["version"] = snapshot.daemon_version;
   daemon["instance"] = snapshot.instance;
   daemon["destination_cluster_id"] = text_or_null(snapshot.destination_cluster_id, storage);
+  daemon["destination_error"] = error_or_null(snapshot.destination_error, storage);
   daemon["uptime_ms"] = snapshot.uptime_ms;
   daemon["monotonic_ms"] = snapshot.monotonic_ms;
   json::array mirrors(storage);

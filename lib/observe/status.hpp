@@ -70,6 +70,7 @@ struct status_snapshot {
   std::int64_t uptime_ms = 0;
   std::int64_t monotonic_ms = 0;     // of the snapshot; from an arbitrary start
   std::vector<mirror_status> mirrors;
+  std::optional<status_error> destination_error = std::nullopt;  // why nothing can be mirrored yet
   friend bool operator==(const status_snapshot&, const status_snapshot&) = default;
 };
 

@@ -9,7 +9,7 @@ import seed_topics
 from lab_test_case import LabTestCase, REQUEST_SECONDS
 from load import Load
 from log_reader import ISOLATION_LEVELS, READ_UNCOMMITTED, LogReader, read_ends
-from test_producers import PARTITIONS
+from record_writers import PARTITIONS
 from waiting import wait_until
 
 

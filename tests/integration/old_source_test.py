@@ -8,7 +8,7 @@ from confluent_kafka import TopicPartition
 import seed_topics
 from lab_test_case import LabTestCase, REQUEST_SECONDS
 from log_reader import READ_UNCOMMITTED, LogReader, read_ends
-from test_producers import PARTITIONS, flush, make_producer, plain_text, send
+from record_writers import PARTITIONS, flush, make_producer, plain_text, send
 
 OLD_CODECS = ("none", "gzip", "snappy", "lz4")  # zstd came with format 0.11's batches
 MINUTE_MS = 60_000
@@ -37,7 +37,8 @@ class OldSourceTest(LabTestCase):
                     value = (plain_text(number, partition), None, b"")[number % 5 % 3]
                     send(producer, topic, partition, key=key, value=value, timestamp=first_time + number)
                 if number % 50 == 49:
-                    flush(producer)
+                    flush(producer)  # several batches
+            flush(producer)
 
     def test_topics_of_formats_0_9_and_0_10(self) -> None:
         topics = [self.old_topic("0.9.0"), self.old_topic("0.10.2"), self.old_topic("0.10.2", message_timestamp_type="LogAppendTime")]

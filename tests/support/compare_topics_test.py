@@ -86,7 +86,12 @@ class UncommittedTest(unittest.TestCase):
         self.assertEqual(self.found(LOG, changed(7, timestamp_type="LogAppendTime")), [("timestamp type", 7, "CreateTime", "LogAppendTime")])
         self.assertEqual(self.found(changed(7, timestamp_type="LogAppendTime"), LOG), [])
         self.assertFalse(same_timestamp_type("none", "LogAppendTime"))
-        self.assertFalse(same_timestamp_type("none", "CreateTime"))
+        self.assertFalse(same_timestamp_type("CreateTime", "none"))
+
+    def test_no_timestamp_is_the_time_minus_one(self) -> None:
+        none = changed(7, timestamp=-1, timestamp_type="none")
+        self.assertEqual(self.found(none, changed(7, timestamp=-1)), [])
+        self.assertEqual(self.found(none, changed(7, timestamp=0)), [("timestamp", 7, -1, 0)])
 
     def test_several_differences_of_one_record(self) -> None:
         self.assertEqual([f[0] for f in self.found(LOG, changed(3, key=None, timestamp=5))], ["key", "timestamp"])

@@ -13,7 +13,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from compare_topics import Comparer, compare_and_print
 from kafka_lab import Cluster, KafkaLab
 from mirror_daemon import MirrorDaemon
-from test_producers import flush, make_producer, send
+from record_writers import flush, make_producer, send
 from waiting import wait_until
 
 # What a destination needs for transactions; and no compaction of its own, so that all offsets of copies can be compared.

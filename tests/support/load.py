@@ -14,10 +14,10 @@ import time
 
 from confluent_kafka import KafkaException
 
-import test_producers as producers
+import record_writers as producers
 from client_options import add_cluster, cluster_settings
 from seed_topics import CODECS, TOPICS
-from test_producers import PARTITIONS, flush, make_producer, send
+from record_writers import PARTITIONS, flush, make_producer, send
 
 ROUNDS_PER_SECOND = 10
 END_SECONDS = 60

@@ -16,6 +16,7 @@ READ_COMMITTED = "read_committed"
 ISOLATION_LEVELS = (READ_UNCOMMITTED, READ_COMMITTED)
 
 TIMESTAMP_TYPES = {TIMESTAMP_CREATE_TIME: "CreateTime", TIMESTAMP_LOG_APPEND_TIME: "LogAppendTime"}
+NO_TIMESTAMP = -1
 REQUEST_SECONDS = 30
 RECORDS_AT_ONCE = 2000
 
@@ -125,5 +126,7 @@ def as_record(message) -> Record:
     """A message of confluent-kafka in our terms."""
     kind, timestamp = message.timestamp()
     headers = message.headers()
-    return Record(message.offset(), message.key(), message.value(), tuple(headers) if headers else (), timestamp,
-                  TIMESTAMP_TYPES.get(kind, "none"))
+    named = TIMESTAMP_TYPES.get(kind)
+    # Format 0.9 has no timestamps: Kafka's own clients say -1 then, librdkafka 0.
+    return Record(message.offset(), message.key(), message.value(), tuple(headers) if headers else (),
+                  timestamp if named else NO_TIMESTAMP, named or "none")

@@ -65,11 +65,12 @@ class MirrorDaemon:
     def wait_log(self, pattern: str, seconds: float = 30) -> str:
         """Waits for a log line that the regular expression finds something in; returns the line."""
 
-        def line() -> str | None:
+        def line() -> str:
             found = [line for line in self.log().splitlines() if re.search(pattern, line)]
             if not found:
                 self.check_alive()
-            return found[0] if found else None
+                raise NotYet(f"log:\n{self.log()[-3000:]}")
+            return found[0]
 
         return wait_until(line, f"the log line {pattern!r}", seconds)
 

@@ -18,10 +18,10 @@ from typing import Callable
 from confluent_kafka import KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, NewTopic, ResourceType
 
-import test_producers as producers
+import record_writers as producers
 from client_options import add_cluster, cluster_settings
 from log_reader import LogReader, READ_UNCOMMITTED, read_ends
-from test_producers import PARTITIONS, flush, make_producer, send
+from record_writers import PARTITIONS, flush, make_producer, send
 from waiting import NotInTime, NotYet, wait_until
 
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")

@@ -255,6 +255,30 @@ TEST_CASE("a closed queue hands out what is left, then nothing for ever, and tak
   CHECK(queue.empty());
 }
 
+TEST_CASE("discarding lets go of what is left and makes room", "[async]") {
+  runner run;
+  bounded_queue<std::shared_ptr<int>> queue(run.executor(), 1);
+  auto held = std::make_shared<int>(1);
+  std::vector<bool> taken;
+  const auto put = [](bounded_queue<std::shared_ptr<int>>& q, std::shared_ptr<int> value, std::vector<bool>& into) -> asio::awaitable<void> {
+    const bool done = co_await q.push(std::move(value));
+    into.push_back(done);
+  };
+  run.start(put(queue, held, taken));
+  run.start(put(queue, nullptr, taken));
+  run.settle();
+  CHECK(run.waiting() == 1);
+  CHECK(held.use_count() == 2);
+  queue.discard();
+  CHECK(held.use_count() == 1);
+  run.settle();
+  CHECK(taken == std::vector<bool>{true, true});
+
+  queue.close();
+  queue.discard();
+  CHECK(queue.empty());
+}
+
 TEST_CASE("a fast writer and a reader pass everything in order, through any capacity", "[async]") {
   const std::size_t capacity = GENERATE(1u, 2u, 7u, 1000u);
   runner run;

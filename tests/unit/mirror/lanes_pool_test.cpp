@@ -48,26 +48,10 @@ class mock_cluster {
   std::unique_ptr<rd_kafka_mock_cluster_t, cluster_deleter> cluster_;
 };
 
-// Sleeps are counted, not slept.
-class quick_clock final : public clock_port {
- public:
-  [[nodiscard]] duration now() const override { return now_; }
-  [[nodiscard]] std::int64_t wall_ms() const override { return 0; }
-  awaitable<void> sleep(duration length) override {
-    now_ += length;
-    ++sleeps;
-    co_return;
-  }
-  int sleeps = 0;
-
- private:
-  duration now_ = 1h;
-};
-
 struct pool_scene {
   lane_scene scene;
   mock_cluster mock;
-  quick_clock clock;
+  patient_clock clock;
 
   // The store with what other instances have written before.
   awaitable<std::shared_ptr<state_store>> open_store(std::string instance) {
@@ -99,18 +83,6 @@ struct pool_scene {
   }
 };
 
-using pid_answer = std::shared_ptr<one_shot<result<destination_pid>>>;
-
-pid_answer ask(client::task_group& tasks, const asio::any_io_executor& executor, kafka_producer_pool& pool, slot_index index) {
-  auto outcome = std::make_shared<one_shot<result<destination_pid>>>(executor);
-  auto run = [](kafka_producer_pool& from, slot_index at, pid_answer into) -> awaitable<void> {
-    auto pid = co_await from.at(at);
-    into->fulfil(std::move(pid));
-  };
-  tasks.spawn(run(pool, index, outcome));
-  return outcome;
-}
-
 }  // namespace
 
 TEST_CASE("partitions that need the same new slot share one producer id, claimed before anybody gets it", "[lanes][pool]") {
@@ -119,9 +91,9 @@ TEST_CASE("partitions that need the same new slot share one producer id, claimed
     const auto store = co_await p.open_store("one");
     const auto pool = p.pool(c, *store);
     client::task_group tasks(p.scene.executor());
-    const auto a = ask(tasks, p.scene.executor(), *pool, 3);
-    const auto b = ask(tasks, p.scene.executor(), *pool, 3);
-    const auto other = ask(tasks, p.scene.executor(), *pool, 4);
+    const auto a = begin(tasks, p.scene.executor(), pool->at(3));
+    const auto b = begin(tasks, p.scene.executor(), pool->at(3));
+    const auto other = begin(tasks, p.scene.executor(), pool->at(4));
     co_await p.hand_out(1000);
     co_await p.hand_out(1001);
     const auto got_a = co_await arrived(a);
@@ -154,7 +126,7 @@ TEST_CASE("a new pool knows what the state topic holds, and a claim that came fi
 
     // The other daemon claims index 1 while this one has only asked the broker for an id.
     client::task_group tasks(p.scene.executor());
-    const auto late = ask(tasks, p.scene.executor(), *pool, 1);
+    const auto late = begin(tasks, p.scene.executor(), pool->at(1));
     const auto first = co_await one->claim_producer_id("m", 1, destination_pid{501});
     REQUIRE(first.has_value());
     co_await p.hand_out(777);
@@ -171,14 +143,14 @@ TEST_CASE("a coordinator that is loading is asked again, for as long as a reques
     const auto store = co_await p.open_store("one");
     const auto pool = p.pool(c, *store);
     client::task_group tasks(p.scene.executor());
-    const auto a = ask(tasks, p.scene.executor(), *pool, 1);
+    const auto a = begin(tasks, p.scene.executor(), pool->at(1));
     for (const std::int16_t code : {14, 15, 16, 51}) co_await p.hand_out(0, code);
     co_await p.hand_out(42);
     const auto got = co_await arrived(a);
     CHECK(got.value() == destination_pid{42});
     CHECK(p.clock.sleeps == 4);
 
-    const auto b = ask(tasks, p.scene.executor(), *pool, 2);
+    const auto b = begin(tasks, p.scene.executor(), pool->at(2));
     for (int i = 0; i < 26; ++i) co_await p.hand_out(0, 14);
     const auto given_up = co_await arrived(b);
     CHECK(given_up.error().broker_code == 14);
@@ -192,8 +164,8 @@ TEST_CASE("an error of one allocation is nobody else's, and the next one tries a
     const auto store = co_await p.open_store("one");
     const auto pool = p.pool(c, *store);
     client::task_group tasks(p.scene.executor());
-    const auto a = ask(tasks, p.scene.executor(), *pool, 1);
-    const auto b = ask(tasks, p.scene.executor(), *pool, 1);
+    const auto a = begin(tasks, p.scene.executor(), pool->at(1));
+    const auto b = begin(tasks, p.scene.executor(), pool->at(1));
     co_await p.hand_out(0, 31);
     const auto refused = co_await arrived(a);
     CHECK(code_of_failure(refused) == errc::broker);

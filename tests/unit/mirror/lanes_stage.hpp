@@ -120,11 +120,42 @@ awaitable<T> arrived(std::shared_ptr<one_shot<T>> answer) {
   co_return copy;
 }
 
+// A call whose answer the story gives while it is under way.
+template <class T>
+std::shared_ptr<one_shot<result<T>>> begin(client::task_group& tasks, const asio::any_io_executor& executor, awaitable<result<T>> call) {
+  auto outcome = std::make_shared<one_shot<result<T>>>(executor);
+  auto run = [](std::shared_ptr<one_shot<result<T>>> into, awaitable<result<T>> from) -> awaitable<void> {
+    auto value = co_await std::move(from);
+    into->fulfil(std::move(value));
+  };
+  tasks.spawn(run(outcome, std::move(call)));
+  return outcome;
+}
+
 template <class T>
 errc code_of_failure(const result<T>& r) {
   REQUIRE(r.has_error());
   return r.error().code;
 }
+
+// Time that passes only while somebody sleeps.
+class patient_clock final : public clock_port {
+ public:
+  [[nodiscard]] duration now() const override { return now_; }
+  [[nodiscard]] std::int64_t wall_ms() const override { return 0; }
+  awaitable<void> sleep(duration length) override {
+    now_ += length;
+    ++sleeps;
+    if (on_sleep) on_sleep();
+    co_return;
+  }
+
+  int sleeps = 0;
+  std::function<void()> on_sleep;
+
+ private:
+  duration now_ = 1h;
+};
 
 // --- batches --------------------------------------------------------------------------------------------------------
 

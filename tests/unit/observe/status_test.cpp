@@ -42,6 +42,7 @@ TEST_CASE("every field of a snapshot is in its JSON") {
   CHECK(daemon.at("version") == "0.1.0");
   CHECK(daemon.at("instance") == "host:1");
   CHECK(daemon.at("destination_cluster_id").is_null());
+  CHECK(daemon.at("destination_error").is_null());
   CHECK(daemon.at("uptime_ms").as_int64() == 1500);
   CHECK(daemon.at("monotonic_ms").as_int64() == 99'000);
 
