@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 
 namespace mirrord::mirror {
 namespace {
@@ -75,9 +76,12 @@ asio::awaitable<bool> partition_mirror::wait_before_retry(error reason) {
   const std::chrono::milliseconds doubled = options_.retry_backoff_min * (1LL << std::min(failures_in_a_row_ - 1, 12));
   const double scale = 1.0 - jitter + 2 * jitter * ports_.random.uniform();
   const auto delay = std::chrono::duration_cast<clock_port::duration>(std::min(doubled, std::chrono::milliseconds(options_.retry_backoff_max)) * scale);
-  const auto level = passing ? log::level::info : log::level::warn;
+  // Told at the 1st, 2nd, 4th, 8th ... failure in a row: an outage of an hour is a dozen lines per partition.
+  const bool told = std::has_single_bit(static_cast<unsigned>(failures_in_a_row_));
+  const auto level = !told ? log::level::debug : passing ? log::level::info : log::level::warn;
   log::write(level, "partition_retries", {{"partition", id_.text()},
                                           {"in_ms", std::chrono::duration_cast<std::chrono::milliseconds>(delay).count()},
+                                          {"attempt", failures_in_a_row_},
                                           {"error", text}});
   const auto until = ports_.clock.now() + delay;
   while (!stopping_ && ports_.clock.now() < until) {

@@ -5,7 +5,7 @@ On a terminal the table is redrawn twice a second; otherwise lines are printed e
 """
 
 import argparse
-import os
+import shutil
 import sys
 import time
 
@@ -15,7 +15,7 @@ from confluent_kafka.admin import AdminClient
 from client_options import add_cluster, cluster_settings
 from daemon_status import errors_of, fetch_status, missing_to, source_ends, topics_of
 
-BAR = 24
+BAR = 16
 TERMINAL_PAUSE = 0.5
 LINES_PAUSE = 3.0
 START_SECONDS = 30
@@ -51,7 +51,7 @@ class TopicProgress:
         full = int(self.share * BAR)
         bar = "#" * full + "." * (BAR - full)
         lag = "?" if self.lag is None else f"{self.lag:,}"
-        return f"{self.name:<16} [{bar}] {self.share:>4.0%} {self.rate:>9,.0f}/s  lag {lag:>9}  {self.records:>10,} records  {self.state}"
+        return f"{self.name:<16} [{bar}] {self.share:>4.0%} {self.rate:>9,.0f}/s  lag {lag:>9}  {self.state:<9}  {self.records:,} records"
 
 
 class Display:
@@ -77,7 +77,7 @@ class Display:
             self._print_changes()
 
     def _redraw(self) -> None:
-        width = os.get_terminal_size().columns
+        width = shutil.get_terminal_size().columns
         lines = [progress.line() for progress in self._topics.values()] + [f"! {text}" for text in self._errors[:5]]
         back = f"\033[{self._drawn}F" if self._drawn else ""
         sys.stdout.write(back + "".join(f"\033[2K{line[:width - 1]}\n" for line in lines) + "\033[J")
