@@ -51,10 +51,20 @@ asio::awaitable<void> partition_mirror::run() {
     auto ended = co_await round.run(previous);
     if (ended) break;  // asked to stop, in order
     if (round.made_progress()) failures_in_a_row_ = 0;
+    const bool foreign = ended.error().code == errc::foreign_write;
     const bool goes_on = co_await wait_before_retry(std::move(ended.error()));
-    if (!goes_on) co_return;
+    if (goes_on) continue;
+    if (foreign) co_await remember_own_end(previous.open);
+    co_return;
   }
   if (view_.phase != partition_phase::failed) view_.phase = partition_phase::stopped;
+}
+
+// So that a restart finds the foreign write again, instead of taking the log's end for its own.
+asio::awaitable<void> partition_mirror::remember_own_end(std::vector<remembered_open_slot> open) {
+  if (view_.destination_end < 0 || ports_.journal.hand_over()) co_return;
+  auto recorded = co_await ports_.journal.record_hand_over(view_.destination_end, std::move(open));
+  if (!recorded) log::warn("own_end_not_recorded", {{"partition", id_.text()}, {"error", core::explain(recorded.error(), options_.advice)}});
 }
 
 asio::awaitable<bool> partition_mirror::wait_before_retry(error reason) {

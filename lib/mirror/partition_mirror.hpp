@@ -83,6 +83,7 @@ class partition_mirror {
  private:
   // False: the partition is FAILED for good.
   asio::awaitable<bool> wait_before_retry(error reason);
+  asio::awaitable<void> remember_own_end(std::vector<remembered_open_slot> open);
 
   asio::any_io_executor executor_;
   topic_partition id_;

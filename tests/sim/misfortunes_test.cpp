@@ -38,6 +38,22 @@ TEST_CASE("a foreign write is found at the next append, and nothing is written a
   CHECK(s.destination.log().end() == 10);
 }
 
+TEST_CASE("a partition that is FAILED for a foreign write fails again after a restart", "[misfortunes]") {
+  scenario s;
+  s.plain(5);
+  s.start();
+  s.expect_equal();
+  s.checks.foreign_write();
+  s.destination.foreign_append();
+  s.plain(3);
+  CHECK(s.expect_failed().code == errc::foreign_write);
+  s.stop();
+  s.start();
+  const error reason = s.expect_failed();
+  CHECK(reason.code == errc::foreign_write);
+  CHECK_THAT(reason.message(), Catch::Contains("left it at 5"));
+}
+
 TEST_CASE("a foreign write between an orderly stop and the next start is found before anything is written", "[misfortunes]") {
   scenario s;
   s.plain(7);
