@@ -23,8 +23,8 @@ constexpr std::int32_t bulk_filler_per_batch = 50'000;
 }  // namespace
 
 log_writer::log_writer(topic_partition id, destination_log& destination, producer_pool& pool, clock_port& clock, const proved_position& from,
-                       std::function<void()> on_confirmed)
-    : id_(std::move(id)), destination_(destination), pool_(pool), clock_(clock), on_confirmed_(std::move(on_confirmed)), epoch_(from.epoch),
+                       std::function<void()> on_confirmed, const bool& stop_asked)
+    : id_(std::move(id)), destination_(destination), pool_(pool), clock_(clock), on_confirmed_(std::move(on_confirmed)), stop_asked_(stop_asked), epoch_(from.epoch),
       producer_epoch_(from.producer_epoch), marker_epoch_(from.marker_epoch), end_(from.end), confirmed_(from.end) {
   for (const auto& [index, position] : from.producers) producers_.emplace(index, producer{position, std::nullopt});
 }
@@ -101,13 +101,15 @@ asio::awaitable<result<void>> log_writer::audit() {
 }
 
 asio::awaitable<result<void>> log_writer::write(std::vector<core::planned_write> plan, std::shared_ptr<const void> owner) {
+  bool within_run = false;  // the last append was not the last of its run, so nothing confirms it yet
   for (std::size_t i = 0; i < plan.size(); ++i) {
+    if (stop_asked_ && !within_run) break;
     MIRRORD_CHECK(core::base_offset(plan[i]) == end_, "{}: planned offset {}, log end {}", id_.text(), core::base_offset(plan[i]), end_);
     result<void> written;
     if (const auto* data = std::get_if<core::data_write>(&plan[i])) {
       const auto* next = i + 1 < plan.size() ? std::get_if<core::data_write>(&plan[i + 1]) : nullptr;
-      const bool run_goes_on = next && next->producer == data->producer;
-      written = co_await append(*data, owner, run_goes_on ? acks::leader : acks::all);
+      within_run = next && next->producer == data->producer;
+      written = co_await append(*data, owner, within_run ? acks::leader : acks::all);
       counters_.records += static_cast<std::uint64_t>(data->batch.header.record_count);
       counters_.bytes += data->batch.bytes.size();
       ++(data->owner ? counters_.batches_reencoded : counters_.batches_forwarded);
@@ -175,7 +177,7 @@ asio::awaitable<result<void>> log_writer::append_filler(std::int64_t count) {
   auto pid = co_await pool_.at(core::writer_index);
   if (!pid) co_return std::move(pid.error());
   const producer& by = marking_producer_at(core::writer_index);
-  while (count > 0) {
+  while (count > 0 && !stop_asked_) {
     const std::int64_t now = std::min(count, filler_per_request);
     const end_marker filler{*pid, by.position.epoch, false, by.position.coordinator_epoch};
     std::vector<end_marker> markers(static_cast<std::size_t>(now), filler);
@@ -195,10 +197,10 @@ asio::awaitable<result<void>> log_writer::append_filler(std::int64_t count) {
   co_return result<void>{};
 }
 
-asio::awaitable<result<void>> log_writer::bulk_fill(std::int64_t offset, const bool& stop_asked) {
+asio::awaitable<result<void>> log_writer::bulk_fill(std::int64_t offset) {
   std::shared_ptr<const std::vector<std::byte>> filler;
   std::int32_t filler_records = 0;
-  while (end_ < offset && !stop_asked) {
+  while (end_ < offset && !stop_asked_) {
     const auto records = static_cast<std::int32_t>(std::min<std::int64_t>(offset - end_, bulk_filler_per_batch));
     if (records != filler_records) {
       auto built = wire::filler_batch(records, {});

@@ -30,16 +30,16 @@ struct write_counters {
 
 class log_writer {
  public:
-  // `on_confirmed` is called whenever the confirmed end has moved.
+  // `on_confirmed` is called whenever the confirmed end has moved. When `stop_asked` turns true, write() and bulk_fill()
+  // end early, at a place from which confirm() brings everything that was sent to rest.
   log_writer(topic_partition id, destination_log& destination, producer_pool& pool, clock_port& clock, const proved_position& from,
-             std::function<void()> on_confirmed);
+             std::function<void()> on_confirmed, const bool& stop_asked);
 
   // Writes the plan in order; returns when all of it is under way or written. `owner` keeps the chunk's bytes alive.
   asio::awaitable<result<void>> write(std::vector<core::planned_write> plan, std::shared_ptr<const void> owner);
 
   // Occupies offsets up to `offset` with bulk filler, which consumers could read: only below a recorded fill plan.
-  // Ends early, with everything confirmed, when `stop_asked` turns true.
-  asio::awaitable<result<void>> bulk_fill(std::int64_t offset, const bool& stop_asked);
+  asio::awaitable<result<void>> bulk_fill(std::int64_t offset);
 
   // Waits until everything written so far is acknowledged by all in-sync replicas.
   asio::awaitable<result<void>> confirm();
@@ -93,6 +93,7 @@ class log_writer {
   producer_pool& pool_;
   clock_port& clock_;
   std::function<void()> on_confirmed_;
+  const bool& stop_asked_;
   destination_epoch epoch_;
   std::int16_t producer_epoch_;
   std::int16_t marker_epoch_;

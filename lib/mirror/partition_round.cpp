@@ -35,7 +35,7 @@ asio::awaitable<result<void>> partition_round::run(previous_writer& previous) {
   epoch_ = position->epoch;
   view_.destination_start = position->start;
   view_.destination_end = position->end;
-  writer_.emplace(id_, ports_.destination, ports_.producers, ports_.clock, *position, [this] { show_progress(); });
+  writer_.emplace(id_, ports_.destination, ports_.producers, ports_.clock, *position, [this] { show_progress(); }, stop_asked_);
   planner_.emplace(position->end, std::move(position->slots), core::plan_limits{options_.hole_fill_max, options_.batch_bytes_max});
 
   possibly_open_ = open_slots();
@@ -103,7 +103,7 @@ asio::awaitable<result<void>> partition_round::align() {
 asio::awaitable<result<void>> partition_round::fill_in_bulk(std::int64_t offset) {
   if (auto recorded = co_await ports_.journal.record_fill_plan(offset); !recorded) co_return recorded;
   log::info("leading_gap_fill", {{"partition", id_.text()}, {"from", writer_->end()}, {"to", offset}});
-  if (auto filled = co_await writer_->bulk_fill(offset, stop_asked_); !filled) co_return filled;
+  if (auto filled = co_await writer_->bulk_fill(offset); !filled) co_return filled;
   if (auto trimmed = co_await trim(writer_->end()); !trimmed) co_return trimmed;
   co_return co_await ports_.journal.clear_fill_plan();
 }
@@ -204,7 +204,9 @@ std::vector<remembered_open_slot> partition_round::open_slots() const {
 }
 
 asio::awaitable<result<void>> partition_round::hand_over() {
-  co_return co_await ports_.journal.record_hand_over(writer_->end(), open_slots());
+  // A stop in the middle of a chunk leaves the planner ahead of the log.
+  auto open = writer_->end() == planner_->position() ? open_slots() : possibly_open_;
+  co_return co_await ports_.journal.record_hand_over(writer_->end(), std::move(open));
 }
 
 asio::awaitable<result<void>> partition_round::read_ahead(std::int64_t from) {

@@ -242,6 +242,27 @@ TEST_CASE("a null key refused by a compacted destination fails the partition", "
   CHECK(s.destination.log().end() == 1);
 }
 
+TEST_CASE("a stop in the middle of a chunk of small transactions does not wait for its end", "[misfortunes]") {
+  scenario s;
+  for (int i = 0; i < 300; ++i) {
+    s.transactional(200, 1);
+    s.transactional(201, 1);
+    s.end(200, true);
+    s.end(201, false);
+  }
+  s.start(true);
+  s.pass(std::chrono::milliseconds(1'000));
+  const auto before = s.destination.log().end();
+  REQUIRE(before > 0);
+  const auto asked = s.clock.now();
+  s.stop();
+  CHECK(s.clock.now() - asked < seconds(1));
+  CHECK(s.destination.log().end() < 1'200);
+  CHECK(s.state.partition.hand_over == s.destination.log().end());
+  s.start();
+  s.expect_equal();
+}
+
 TEST_CASE("a stop ends within ten seconds while the destination has no leader", "[misfortunes]") {
   scenario s;
   s.plain(3);
