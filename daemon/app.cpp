@@ -92,7 +92,7 @@ asio::awaitable<void> app::main() {
   while (!stopping_) {
     auto opened = co_await open_destination();
     if (opened || stopping_) break;
-    observe::status_error problem{std::string(name(opened.error().code)), core::explain(opened.error(), advice_)};
+    observe::status_error problem = describe_error(opened.error(), advice_);
     if (problem != destination_error_) log::warn("destination_not_ready", {{"error", problem.message}});
     destination_error_ = std::move(problem);
     co_await wait(backoff);

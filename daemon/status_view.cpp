@@ -7,7 +7,7 @@ std::optional<std::int64_t> known(std::int64_t offset) { return offset < 0 ? std
 
 std::optional<observe::status_error> shown(const std::optional<error>& e, const core::advice_names& advice) {
   if (!e) return std::nullopt;
-  return observe::status_error{std::string(name(e->code)), core::explain(*e, advice)};
+  return describe_error(*e, advice);
 }
 
 observe::partition_status describe_partition(std::int32_t index, const mirror::partition_view& view, const core::advice_names& advice) {
@@ -42,6 +42,10 @@ std::string state_of(const Parts& parts, bool failed) {
 }
 
 }  // namespace
+
+observe::status_error describe_error(const error& e, const core::advice_names& advice) {
+  return {std::string(name(e.code)), core::explain(e, advice)};
+}
 
 observe::mirror_status describe_mirror(const mirror::mirror_view& view, const core::advice_names& advice) {
   observe::mirror_status status;

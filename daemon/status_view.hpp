@@ -6,6 +6,9 @@
 
 namespace mirrord {
 
+// The error for a person who reads the status: with advice.
+[[nodiscard]] observe::status_error describe_error(const error& e, const core::advice_names& advice);
+
 [[nodiscard]] observe::mirror_status describe_mirror(const mirror::mirror_view& view, const core::advice_names& advice);
 
 }  // namespace mirrord

@@ -33,7 +33,7 @@ asio::awaitable<result<void>> check_permission(client::cluster& cluster) {
   if (reply->body.error_code != 0) co_return broker_failure(reply->body.error_code, "permissions on the destination cluster", reply->body.error_message.value_or(""));
   const auto allowed = static_cast<std::uint32_t>(reply->body.cluster_authorized_operations);
   if ((allowed & (1u << operation_cluster_action | 1u << operation_alter)) == 0) {
-    co_return broker_failure(static_cast<std::int16_t>(kafka_error::cluster_authorization_failed),
+    co_return broker_failure(code_of(kafka_error::cluster_authorization_failed),
                              "the daemon's principal may not write transaction markers on the destination");
   }
   co_return result<void>{};

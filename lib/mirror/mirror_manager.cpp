@@ -17,9 +17,9 @@ using namespace std::chrono_literals;
 constexpr int fetch_lanes_per_broker = 2;
 constexpr int marker_lanes_per_broker = 2;
 constexpr std::size_t topics_prepared_at_once = 16;
-constexpr auto refresh_backoff_min = 500ms;
+constexpr std::chrono::milliseconds refresh_backoff_min = 1s;
+constexpr std::chrono::milliseconds refresh_backoff_max = 32s;  // or the refresh interval, where that is shorter
 constexpr auto stop_check_interval = 200ms;
-constexpr double jitter = 0.2;
 
 }  // namespace
 
@@ -78,6 +78,7 @@ mirror_manager::mirror_manager(daemon_context context, mirror_settings settings,
            }}},
       pool_(context_.executor, context_.destination, context_.state, context_.clock, settings_.name,
             context_.configuration.destination.request_timeout),
+      refresh_backoff_(refresh_backoff_min, std::min(refresh_backoff_max, context_.configuration.metadata_refresh_interval)),
       partitions_(context_.executor) {}
 
 mirror_manager::~mirror_manager() = default;
@@ -94,13 +95,13 @@ asio::awaitable<void> mirror_manager::run() {
     ++refreshes_;
     auto refreshed = co_await refresh();
     if (!refreshed && !stopping_) {
-      if (failures_in_a_row_++ == 0 || !last_error_ || last_error_->message() != refreshed.error().message()) {
+      if (refresh_backoff_.failures() == 0 || !last_error_ || last_error_->message() != refreshed.error().message()) {
         log::warn("mirror_refresh_failed", {{"mirror", settings_.name}, {"error", core::explain(refreshed.error(), context_.advice)}});
       }
       last_error_ = std::move(refreshed.error());
     } else if (refreshed) {
-      if (failures_in_a_row_ > 0) log::info("mirror_refresh_recovered", {{"mirror", settings_.name}});
-      failures_in_a_row_ = 0;
+      if (refresh_backoff_.failures() > 0) log::info("mirror_refresh_recovered", {{"mirror", settings_.name}});
+      refresh_backoff_.succeeded();
       last_error_.reset();
     }
     co_await wait_for_next_refresh(last_error_.has_value());
@@ -117,10 +118,9 @@ asio::awaitable<void> mirror_manager::run() {
 asio::awaitable<void> mirror_manager::abandon() { co_await source_.close(); }
 
 asio::awaitable<void> mirror_manager::wait_for_next_refresh(bool failed) {
-  clock_port::duration wait = context_.configuration.metadata_refresh_interval;
-  if (failed) wait = std::min<clock_port::duration>(wait, refresh_backoff_min * (1LL << std::min(failures_in_a_row_, 6)));
-  const double scale = 1.0 - jitter + 2 * jitter * context_.random.uniform();
-  const auto until = context_.clock.now() + std::chrono::duration_cast<clock_port::duration>(wait * scale);
+  const auto interval = context_.configuration.metadata_refresh_interval;
+  const double unit = context_.random.uniform();
+  const auto until = context_.clock.now() + (failed ? refresh_backoff_.after_failure(unit) : client::backoff(interval, interval).initial(unit));
   while (!stopping_ && context_.clock.now() < until) {
     co_await context_.clock.sleep(std::min<clock_port::duration>(until - context_.clock.now(), stop_check_interval));
     // A topic that is copied gets its cleanup policy without waiting for the next refresh.

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "client/admin.hpp"
+#include "client/backoff.hpp"
 #include "client/cluster.hpp"
 #include "core/error_table.hpp"
 #include "mirror/destination_check.hpp"
@@ -98,7 +99,7 @@ class mirror_manager {
   std::set<std::string> missing_topics_;  // named in topics.include, but not on the source
   std::optional<destination_traits> traits_;
   std::optional<error> last_error_;
-  int failures_in_a_row_ = 0;
+  client::backoff refresh_backoff_;
   std::uint64_t refreshes_ = 0;
   bool stopping_ = false;
   client::task_group partitions_;  // last: its tasks use all of the above

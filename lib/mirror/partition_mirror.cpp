@@ -14,9 +14,8 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr int counted_attempts_max = 20;           // KIP-1279: mirror.failed.retry.max.attempts
-constexpr int quiet_attempts = 10;                 // passing errors in a row before a person is told
+constexpr std::uint32_t quiet_attempts = 10;                 // passing errors in a row before a person is told
 constexpr auto stop_check_interval = 200ms;        // a waiting partition notices a stop within this
-constexpr double jitter = 0.2;
 
 }  // namespace
 
@@ -32,7 +31,8 @@ std::string_view name(partition_phase phase) noexcept {
 }
 
 partition_mirror::partition_mirror(asio::any_io_executor executor, topic_partition id, partition_ports ports, partition_options options)
-    : executor_(std::move(executor)), id_(std::move(id)), ports_(ports), options_(options) {}
+    : executor_(std::move(executor)), id_(std::move(id)), ports_(ports), options_(options),
+      backoff_(options.retry_backoff_min, options.retry_backoff_max) {}
 
 partition_mirror::~partition_mirror() = default;
 
@@ -50,7 +50,7 @@ asio::awaitable<void> partition_mirror::run() {
     partition_round round(executor_, id_, ports_, options_, view_, stopping_);
     auto ended = co_await round.run(previous);
     if (ended) break;  // asked to stop, in order
-    if (round.made_progress()) failures_in_a_row_ = 0;
+    if (round.made_progress()) backoff_.succeeded();
     const bool foreign = ended.error().code == errc::foreign_write;
     const bool goes_on = co_await wait_before_retry(std::move(ended.error()));
     if (goes_on) continue;
@@ -72,7 +72,7 @@ asio::awaitable<bool> partition_mirror::wait_before_retry(error reason) {
   view_.last_error = reason;
   const std::string text = core::explain(reason, options_.advice);
   const bool counts = then == core::consequence::count_attempt;
-  ++failures_in_a_row_;
+  const auto delay = backoff_.after_failure(ports_.random.uniform());
   if (counts) ++view_.retry_attempt;
   if (then == core::consequence::fail_partition || view_.retry_attempt > counted_attempts_max) {
     view_.phase = partition_phase::failed;
@@ -80,18 +80,14 @@ asio::awaitable<bool> partition_mirror::wait_before_retry(error reason) {
     log::error("partition_failed", {{"partition", id_.text()}, {"destination_end", view_.destination_end}, {"error", text}});
     co_return false;
   }
-  const bool passing = then == core::consequence::start_over && failures_in_a_row_ <= quiet_attempts;
+  const bool passing = then == core::consequence::start_over && backoff_.failures() <= quiet_attempts;
   if (!passing) view_.phase = partition_phase::failed;
-  // Doubled each time; 2^12 times the minimum is beyond the maximum already.
-  const std::chrono::milliseconds doubled = options_.retry_backoff_min * (1LL << std::min(failures_in_a_row_ - 1, 12));
-  const double scale = 1.0 - jitter + 2 * jitter * ports_.random.uniform();
-  const auto delay = std::chrono::duration_cast<clock_port::duration>(std::min(doubled, std::chrono::milliseconds(options_.retry_backoff_max)) * scale);
   // Told at the 1st, 2nd, 4th, 8th ... failure in a row: an outage of an hour is a dozen lines per partition.
-  const bool told = std::has_single_bit(static_cast<unsigned>(failures_in_a_row_));
+  const bool told = std::has_single_bit(backoff_.failures());
   const auto level = !told ? log::level::debug : passing ? log::level::info : log::level::warn;
   log::write(level, "partition_retries", {{"partition", id_.text()},
-                                          {"in_ms", std::chrono::duration_cast<std::chrono::milliseconds>(delay).count()},
-                                          {"attempt", failures_in_a_row_},
+                                          {"in_ms", delay.count()},
+                                          {"attempt", backoff_.failures()},
                                           {"error", text}});
   const auto until = ports_.clock.now() + delay;
   while (!stopping_ && ports_.clock.now() < until) {

@@ -10,6 +10,7 @@
 // One partition's failure stays its own. See ARCHITECTURE.md for the way of the data and the acks rule.
 #pragma once
 
+#include "client/backoff.hpp"
 #include "core/error_table.hpp"
 #include "core/write_plan.hpp"
 #include "mirror/ports.hpp"
@@ -91,7 +92,7 @@ class partition_mirror {
   partition_options options_;
   partition_view view_;
   bool stopping_ = false;
-  int failures_in_a_row_ = 0;
+  client::backoff backoff_;
 };
 
 }  // namespace mirrord::mirror

@@ -17,7 +17,7 @@ constexpr std::size_t issued_writes_max = 100;   // remembered over rounds that 
 constexpr int source_end_checks = 5;             // a new leader's high watermark may lag for a moment
 constexpr auto source_end_check_pause = 1s;
 
-bool is_broker_error(const error& e, kafka_error code) { return e.code == errc::broker && e.broker_code == static_cast<std::int16_t>(code); }
+bool is_broker_error(const error& e, kafka_error code) { return e.code == errc::broker && is(e.broker_code, code); }
 
 }  // namespace
 

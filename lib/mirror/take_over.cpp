@@ -47,7 +47,7 @@ asio::awaitable<result<destination_bounds>> wait_for_high_watermark(destination_
     if (bounds.high_watermark >= end) co_return bounds;
     co_await clock.sleep(pause_between_reads);
   }
-  co_return broker_failure(static_cast<std::int16_t>(kafka_error::not_enough_replicas),
+  co_return broker_failure(code_of(kafka_error::not_enough_replicas),
                            fmt::format("the destination's high watermark stays at {}, its log end is {}",
                                        bounds.high_watermark, end));
 }
@@ -75,8 +75,7 @@ result<void> check_issued(const log_reading& log, const issued_writes& issued) {
 // no such batch any more. An answer that says nothing (throttled, or a new leader that lags) is a passing error.
 asio::awaitable<result<std::optional<source_pid>>> find_by_batch(source_log& source, std::int64_t offset) {
   auto chunk = co_await source.fetch(offset);
-  if (!chunk && (chunk.error().code != errc::broker ||
-                 chunk.error().broker_code != static_cast<std::int16_t>(kafka_error::offset_out_of_range))) {
+  if (!chunk && (chunk.error().code != errc::broker || !is(chunk.error().broker_code, kafka_error::offset_out_of_range))) {
     co_return std::move(chunk.error());
   }
   std::optional<wire::stored_batch> first;
@@ -89,7 +88,7 @@ asio::awaitable<result<std::optional<source_pid>>> find_by_batch(source_log& sou
     auto bounds = co_await source.bounds();
     if (!bounds) co_return std::move(bounds.error());
     if (bounds->start > offset) co_return std::optional<source_pid>{};
-    co_return broker_failure(static_cast<std::int16_t>(kafka_error::offset_not_available),
+    co_return broker_failure(code_of(kafka_error::offset_not_available),
                              fmt::format("the source does not hand out offset {} now", offset));
   }
   const wire::batch_header& header = first->header;
