@@ -26,6 +26,8 @@ namespace asio = boost::asio;
 constexpr auto destination_backoff_min = 500ms;
 constexpr auto destination_backoff_max = 10'000ms;
 constexpr auto stop_check_interval = 100ms;
+constexpr auto heartbeat_interval = 1s;
+constexpr auto lease_length = 7s;         // a daemon that is stopped for longer must take another owner into account
 constexpr auto orderly_stop_limit = 7s;   // then connections are cut, so that whatever waits for a broker ends
 constexpr auto stop_limit = 9500ms;       // then the process ends; 10 s are promised
 constexpr std::size_t fetched_bytes_max = 64 * 1024 * 1024;  // answers that partitions hold and have not written yet
@@ -63,8 +65,8 @@ asio::awaitable<result<mirror::cluster_shape>> shape_of(client::cluster& cluster
 }  // namespace
 
 app::app(settings configuration)
-    : settings_(std::move(configuration)), io_(1), signals_(io_, SIGINT, SIGTERM), instance_(fmt::format("{}-{}", host_name(), ::getpid())),
-      advice_(advice_for(settings_.destination)), started_(std::chrono::steady_clock::now()), stop_asked_(io_.get_executor()) {}
+    : settings_(std::move(configuration)), io_(1), signals_(io_, SIGINT, SIGTERM), lease_(lease_length, mirror::boot_time), heartbeat_pause_(io_), instance_(fmt::format("{}-{}", host_name(), ::getpid())),
+      advice_(advice_for(settings_.destination)), started_(std::chrono::steady_clock::now()), end_asked_(io_.get_executor()) {}
 
 app::~app() = default;
 
@@ -80,6 +82,7 @@ int app::run() {
                         {"mirrors", settings_.mirrors.size()}});
   const auto fail_loudly = [](std::exception_ptr failure) { if (failure) std::rethrow_exception(failure); };
   asio::co_spawn(io_, watch_signals(), fail_loudly);
+  asio::co_spawn(io_, heartbeat(), fail_loudly);
   asio::co_spawn(io_, main(), fail_loudly);
   io_.run();
   log::info("stopped", {{"exit_code", exit_code_}});
@@ -91,29 +94,33 @@ asio::awaitable<void> app::main() {
   std::chrono::milliseconds backoff = destination_backoff_min;
   while (!stopping_) {
     auto opened = co_await open_destination();
-    if (opened || stopping_) break;
-    observe::status_error problem = describe_error(opened.error(), advice_);
-    if (problem != destination_error_) log::warn("destination_not_ready", {{"error", problem.message}});
-    destination_error_ = std::move(problem);
-    co_await wait(backoff);
-    backoff = std::min<std::chrono::milliseconds>(backoff * 2, destination_backoff_max);
-  }
-  if (!stopping_) {
-    destination_error_.reset();
-    auto opened = open_mirrors();
-    if (opened) {
-      sd_notify(0, "READY=1");
-      co_await run_mirrors();
-    } else {
-      log::error("mirrors_failed", {{"error", opened.error().message()}});
-      exit_code_ = 1;
+    if (stopping_) break;
+    if (!opened) {
+      observe::status_error problem = describe_error(opened.error(), advice_);
+      if (problem != destination_error_) log::warn("destination_not_ready", {{"error", problem.message}});
+      destination_error_ = std::move(problem);
+      co_await wait(backoff);
+      backoff = std::min<std::chrono::milliseconds>(backoff * 2, destination_backoff_max);
+      continue;
     }
+    destination_error_.reset();
+    backoff = destination_backoff_min;
+    starting_over_ = false;
+    if (auto made = open_mirrors(); !made) {
+      log::error("mirrors_failed", {{"error", made.error().message()}});
+      exit_code_ = 1;
+      break;
+    }
+    sd_notify(0, "READY=1");
+    co_await run_mirrors();
+    if (!stopping_) co_await forget_mirrors();
   }
   sd_notify(0, "STOPPING=1");
   co_await close_destination();
   co_await http_->stop();
   finished_ = true;
   signals_.cancel();
+  heartbeat_pause_.cancel();
 }
 
 asio::awaitable<result<void>> app::open_destination() {
@@ -153,7 +160,7 @@ asio::awaitable<result<void>> app::open_destination() {
 result<void> app::open_mirrors() {
   auto budget = std::make_shared<mirror::fetch_budget>(io_.get_executor(), fetched_bytes_max);
   for (const mirror_settings& wanted : settings_.mirrors) {
-    mirror::daemon_context context{io_.get_executor(), settings_, *destination_, *destination_admin_, *state_, clock_, random_, budget, instance_, advice_};
+    mirror::daemon_context context{io_.get_executor(), settings_, *destination_, *destination_admin_, *state_, clock_, random_, lease_, budget, instance_, advice_};
     auto opened = mirror::mirror_manager::open(std::move(context), wanted, static_cast<int>(mirrors_.size()));
     if (!opened) return std::move(opened.error()).within(fmt::format("mirror {}", wanted.name));
     mirrors_.push_back(std::move(*opened));
@@ -164,9 +171,35 @@ result<void> app::open_mirrors() {
 asio::awaitable<void> app::run_mirrors() {
   client::task_group running(io_.get_executor());
   for (const auto& mirror : mirrors_) running.spawn(mirror->run());
-  while (!stopping_) (void)co_await stop_asked_.wait();
+  while (!stopping_ && !starting_over_) (void)co_await end_asked_.wait();
   for (const auto& mirror : mirrors_) mirror->stop();
   (void)co_await running.join();
+}
+
+// Another owner may have written while this process was stopped: everything is read again.
+asio::awaitable<void> app::forget_mirrors() {
+  mirrors_.clear();
+  co_await state_->close();
+  state_.reset();
+}
+
+// Stopped from outside (SIGSTOP, a paused machine), this process finds requests and answers of before in its buffers.
+asio::awaitable<void> app::heartbeat() {
+  auto term = lease_.term();
+  while (!finished_) {
+    heartbeat_pause_.expires_after(heartbeat_interval);
+    boost::system::error_code ended;
+    co_await heartbeat_pause_.async_wait(asio::redirect_error(asio::use_awaitable, ended));
+    const auto now = lease_.term();
+    if (now == term) continue;
+    term = now;
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(lease_.last_gap()).count();
+    log::warn("process_was_stopped", {{"seconds", seconds}, {"action", "all connections are dropped and all positions read again"}});
+    starting_over_ = true;
+    if (destination_) destination_->drop_connections();
+    for (const auto& mirror : mirrors_) mirror->drop_connections();
+    end_asked_.notify();
+  }
 }
 
 asio::awaitable<void> app::close_destination() {
@@ -178,7 +211,7 @@ asio::awaitable<void> app::close_destination() {
 void app::ask_to_stop() {
   if (stopping_) return;
   stopping_ = true;
-  stop_asked_.notify();
+  end_asked_.notify();
   asio::co_spawn(io_, enforce_stop_deadline(), [](std::exception_ptr failure) { if (failure) std::rethrow_exception(failure); });
 }
 

@@ -2,6 +2,7 @@
 //
 //   start: HTTP -> destination (connections, state topic, its records) -> mirrors
 //   stop:  mirrors (each partition hands over) -> state store -> destination -> HTTP
+//   stopped from outside for longer than the lease: mirrors (nothing is handed over) -> state store -> start again
 //
 // A destination that cannot be reached is waited for; a stop that takes too long gives up its order, never its deadline.
 #pragma once
@@ -17,6 +18,7 @@
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
+#include <boost/asio/steady_timer.hpp>
 
 #include <memory>
 #include <optional>
@@ -38,7 +40,9 @@ class app {
   boost::asio::awaitable<result<void>> open_destination();
   result<void> open_mirrors();
   boost::asio::awaitable<void> run_mirrors();
+  boost::asio::awaitable<void> forget_mirrors();
   boost::asio::awaitable<void> close_destination();
+  boost::asio::awaitable<void> heartbeat();
   boost::asio::awaitable<void> watch_signals();
   boost::asio::awaitable<void> enforce_stop_deadline();
   boost::asio::awaitable<void> wait(std::chrono::milliseconds length);
@@ -51,6 +55,8 @@ class app {
   boost::asio::signal_set signals_;
   mirror::system_clock clock_;
   mirror::system_random random_;
+  mirror::write_lease lease_;
+  boost::asio::steady_timer heartbeat_pause_;
   std::string instance_;
   core::advice_names advice_;
   std::chrono::steady_clock::time_point started_;
@@ -59,9 +65,10 @@ class app {
   std::unique_ptr<client::admin> destination_admin_;
   std::unique_ptr<mirror::state_store> state_;
   std::vector<std::unique_ptr<mirror::mirror_manager>> mirrors_;
-  client::notifier stop_asked_;
+  client::notifier end_asked_;  // of what runs: for a stop, or to start over
   std::optional<observe::status_error> destination_error_;
   bool stopping_ = false;
+  bool starting_over_ = false;
   bool finished_ = false;
   int exit_code_ = 0;
 };

@@ -169,6 +169,7 @@ asio::awaitable<result<connection_ptr>> cluster::impl::connection_to(std::shared
   }
   const endpoint address = known->second.address;
   const slot_ptr slot = self->slot_of(broker, lane);
+  if (auto failing = slot->failing(address)) co_return std::move(*failing);
   co_return co_await slot->get(address);
 }
 
@@ -292,6 +293,12 @@ asio::awaitable<result<connection_ptr>> cluster::connection_to(broker_id broker,
 }
 asio::awaitable<result<connection_ptr>> cluster::any_connection() { return impl::any_connection(impl_); }
 const connection_settings& cluster::settings() const noexcept { return impl_->settings; }
+
+void cluster::drop_connections() {
+  for (const auto& slot : impl_->all_slots()) {
+    if (const auto open = slot->current()) open->close();
+  }
+}
 
 connection_slot::statistics cluster::totals() const {
   connection_slot::statistics sum;

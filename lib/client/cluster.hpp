@@ -53,14 +53,17 @@ class cluster {
   // After NOT_LEADER_OR_FOLLOWER, FENCED_LEADER_EPOCH or a lost leader: the next leader_of() asks the cluster.
   void leader_moved(const topic_partition& tp, std::int32_t epoch);
 
-  // The lane's open connection, or a new one, after the rest of its back-off if it failed before. not_found: no broker
-  // of that id is known, even after a refresh.
+  // The lane's open connection, or a new one. unreachable at once during the back-off after a failed attempt, since the
+  // caller may find another broker meanwhile. not_found: no broker of that id is known, even after a refresh.
   [[nodiscard]] asio::awaitable<result<std::shared_ptr<connection>>> connection_to(broker_id broker, std::int32_t lane);
 
   // A control connection to whichever broker answers: a known one, or else a bootstrap server.
   [[nodiscard]] asio::awaitable<result<std::shared_ptr<connection>>> any_connection();
 
   [[nodiscard]] const connection_settings& settings() const noexcept;
+
+  // Cuts every open connection: whatever is under way gets errc::connection_lost. New ones are made when they are needed.
+  void drop_connections();
 
   // Sums over all brokers and lanes.
   [[nodiscard]] connection_slot::statistics totals() const;

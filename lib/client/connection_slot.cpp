@@ -22,6 +22,11 @@ connection_slot::connection_slot(const asio::any_io_executor& executor, connecti
 
 connection_ptr connection_slot::current() const { return connection_ && connection_->is_open() ? connection_ : nullptr; }
 
+std::optional<error> connection_slot::failing(const endpoint& address) const {
+  if (address != address_ || backoff_.failures() == 0 || std::chrono::steady_clock::now() >= not_before_) return std::nullopt;
+  return last_error_;
+}
+
 asio::awaitable<result<connection_ptr>> connection_slot::get(endpoint address) {
   const auto self = shared_from_this();
   if (closing_) co_return fail(errc::cancelled, name_ + ": closed here");

@@ -37,6 +37,9 @@ class connection_slot : public std::enable_shared_from_this<connection_slot> {
   // The connection if it is open now.
   [[nodiscard]] std::shared_ptr<connection> current() const;
 
+  // Why the last attempt to reach this address failed, while the back-off after it lasts.
+  [[nodiscard]] std::optional<error> failing(const endpoint& address) const;
+
   [[nodiscard]] steady_time not_before() const noexcept { return not_before_; }
 
   // Lets go of the connection; whoever still uses it keeps it.

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace mirrord::core {
@@ -25,6 +26,11 @@ inline constexpr slot_index writer_index = -1;
 struct open_transaction {
   slot_index slot = 0;
   std::int64_t first_offset = 0;
+  std::int16_t epoch = -1;    // of the source producer in this transaction; -1: not known
+  std::int64_t seen_ms = 0;   // Unix time at which the source surely held data of it
+  // Where it was found that the source holds neither its data nor its end any more. An ABORT is due at the next offset
+  // that carries nothing else: what the source does not hold must not be seen here either.
+  std::optional<std::int64_t> abort_due_from = std::nullopt;
 };
 
 class producer_slots {
@@ -32,11 +38,17 @@ class producer_slots {
   // The slot of the source producer's open transaction, if it has one here.
   [[nodiscard]] std::optional<slot_index> find(source_pid producer) const;
 
+  // The source producer's open transaction, or nullptr.
+  [[nodiscard]] open_transaction* find_open(source_pid producer);
+
+  // Some transaction whose ABORT is due, or nullptr.
+  [[nodiscard]] const std::pair<const source_pid, open_transaction>* find_due() const;
+
   // The slot of its open transaction; opens one in the lowest free slot when there is none.
   slot_index open(source_pid producer, std::int64_t first_offset);
 
   // Takes up a transaction found open at recovery. False if the slot or the producer is taken already.
-  [[nodiscard]] bool restore(source_pid producer, slot_index slot, std::int64_t first_offset);
+  [[nodiscard]] bool restore(source_pid producer, open_transaction transaction);
 
   // Ends the producer's transaction and frees its slot; nothing when none is open.
   std::optional<slot_index> close(source_pid producer);

@@ -61,25 +61,38 @@ class write_planner {
   write_planner(std::int64_t position, producer_slots slots, plan_limits limits)
       : position_(position), slots_(std::move(slots)), limits_(limits) {}
 
+  // Tells when the chunk whose batches follow was asked for (Unix time), and where the source's log began then.
+  void begin_chunk(std::int64_t asked_ms, std::int64_t source_start);
+
   // Plans one source batch, in source order. Offsets below the position are left out; a gap before it becomes filler.
+  // errc::outcome_unknown where the batch would join a transaction whose end was missed.
   [[nodiscard]] result<void> add(const wire::stored_batch& batch, std::vector<planned_write>& plan);
 
   // Plans filler up to `offset`: the source's log begins there, or its end is there with nothing in between.
   [[nodiscard]] result<void> fill_to(std::int64_t offset, std::vector<planned_write>& plan);
 
+  // The source was found to hold data of this producer's open transaction at that time.
+  void note_data_seen(source_pid producer, std::int64_t seen_ms);
+
+  // The source was found to hold nothing of this producer's open transaction any more: neither its data nor its end. It
+  // is aborted at the next offset that carries nothing else.
+  void note_gone(source_pid producer);
+
   [[nodiscard]] std::int64_t position() const noexcept { return position_; }
   [[nodiscard]] const producer_slots& slots() const noexcept { return slots_; }
 
  private:
-  void add_control(const wire::stored_batch& batch, wire::control_type type, std::vector<planned_write>& plan);
+  void add_control(const wire::batch_header& header, wire::control_type type, std::vector<planned_write>& plan);
   [[nodiscard]] result<void> add_rebuilt(const wire::stored_batch& batch, std::vector<planned_write>& plan);
   [[nodiscard]] result<void> build(std::span<const wire::record_view> records, const wire::batch_header& from,
                                    std::vector<planned_write>& plan);
-  [[nodiscard]] slot_index producer_of(const wire::batch_header& header, std::int64_t first_offset);
+  [[nodiscard]] result<slot_index> producer_of(const wire::batch_header& header, std::int64_t first_offset);
 
   std::int64_t position_;
   producer_slots slots_;
   plan_limits limits_;
+  std::int64_t asked_ms_ = 0;
+  std::int64_t source_start_ = 0;
 };
 
 }  // namespace mirrord::core

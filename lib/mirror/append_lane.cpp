@@ -13,6 +13,7 @@ namespace mirrord::mirror {
 namespace {
 
 constexpr std::size_t requests_under_way_max = 5;          // as many as a broker tells repetitions of, per producer
+constexpr int passed_over_max = 8;                          // requests that may go before the oldest waiting append
 constexpr std::size_t request_bytes_max = 8 * 1024 * 1024;  // well below socket.request.max.bytes (100 MiB)
 
 // Everything that a request borrows: the patched headers and the owners of the batches' bytes.
@@ -24,40 +25,62 @@ struct request_bytes {
 }  // namespace
 
 append_lane::append_lane(asio::any_io_executor executor, client::cluster& cluster, broker_id broker, int connection_index,
-                         std::string transactional_id, std::chrono::milliseconds request_timeout)
-    : request_lane(std::move(executor), cluster, broker, connection_index, requests_under_way_max),
+                         std::string transactional_id, std::chrono::milliseconds request_timeout, write_lease& lease)
+    : request_lane(std::move(executor), cluster, broker, connection_index, requests_under_way_max, &lease),
       transactional_id_(std::move(transactional_id)), request_timeout_(request_timeout) {
   start();
 }
 
 std::shared_ptr<one_shot<result<append_answer>>> append_lane::append(const topic_partition& to, std::int32_t leader_epoch, batch_append write) {
   auto answer = std::make_shared<one_shot<result<append_answer>>>(executor());
+  note_collected();
   waiting_.push_back({to, leader_epoch, std::move(write), answer});
   wake();
   return answer;
+}
+
+// The oldest waiting append decides over the kind of acks; of the producers that wait, the one with the most appends goes
+// first, unless the oldest has been passed over for a while.
+append_lane::request_kind append_lane::choose_kind() const {
+  request_kind kind{waiting_.front().write.confirmation, std::nullopt};
+  std::map<std::pair<destination_pid, std::int16_t>, std::size_t> counts;
+  std::size_t most = 0;
+  const bool is_oldest_late = passed_over_ >= passed_over_max;
+  for (const waiting& item : waiting_) {
+    if (!item.write.batch.header.is_transactional() || item.write.confirmation != kind.confirmation) continue;
+    const std::pair producer{item.write.pid, item.write.epoch};
+    const std::size_t count = ++counts[producer];
+    if (count > most) {
+      most = count;
+      kind.transactional = producer;
+    }
+    if (is_oldest_late) break;
+  }
+  return kind;
 }
 
 std::vector<append_lane::waiting> append_lane::take_one_request() {
   std::vector<waiting> taken;
   std::deque<waiting> left;
   std::set<topic_partition> passed;  // partitions that are in the request, or whose turn is not yet
-  std::optional<std::pair<destination_pid, std::int16_t>> transactional;
-  const acks confirmation = waiting_.front().write.confirmation;
+  const request_kind kind = choose_kind();
   std::size_t bytes = 0;
+  bool is_oldest_taken = false;
   for (waiting& item : waiting_) {
-    const std::pair producer{item.write.pid, item.write.epoch};
     const bool is_transactional = item.write.batch.header.is_transactional();
-    const bool fits = item.write.confirmation == confirmation && bytes + item.write.batch.bytes.size() <= request_bytes_max &&
-                      (!is_transactional || !transactional || *transactional == producer);
+    const bool is_of_kind = item.write.confirmation == kind.confirmation &&
+                            (!is_transactional || kind.transactional == std::pair{item.write.pid, item.write.epoch});
+    const bool has_room = taken.empty() || bytes + item.write.batch.bytes.size() <= request_bytes_max;
     const bool first_of_partition = passed.insert(item.to).second;
-    if (!first_of_partition || (!fits && !taken.empty())) {
+    if (!first_of_partition || !is_of_kind || !has_room) {
       left.push_back(std::move(item));
       continue;
     }
-    if (is_transactional) transactional = producer;
+    if (&item == &waiting_.front()) is_oldest_taken = true;
     bytes += item.write.batch.bytes.size();
     taken.push_back(std::move(item));
   }
+  passed_over_ = is_oldest_taken ? 0 : passed_over_ + 1;
   waiting_ = std::move(left);
   return taken;
 }

@@ -6,10 +6,12 @@
 
 namespace mirrord::mirror {
 
-kafka_destination::kafka_destination(asio::any_io_executor executor, client::cluster& cluster, destination_lanes& lanes, topic_partition tp)
-    : executor_(std::move(executor)), cluster_(cluster), lanes_(lanes), tp_(std::move(tp)) {}
+kafka_destination::kafka_destination(asio::any_io_executor executor, client::cluster& cluster, destination_lanes& lanes, write_lease& lease,
+                                     topic_partition tp)
+    : executor_(std::move(executor)), cluster_(cluster), lanes_(lanes), lease_(lease), tp_(std::move(tp)) {}
 
 asio::awaitable<result<destination_epoch>> kafka_destination::lead() {
+  term_ = lease_.term();
   auto leader = co_await cluster_.leader_of(tp_);
   if (!leader) co_return std::move(leader.error());
   leader_ = *leader;
@@ -17,6 +19,7 @@ asio::awaitable<result<destination_epoch>> kafka_destination::lead() {
 }
 
 result<client::leader> kafka_destination::leader_under(destination_epoch epoch) const {
+  if (lease_.term() != term_) return fail(errc::fenced, fmt::format("{}: this process was stopped for a while", tp_.text()));
   const auto known = cluster_.metadata().find_leader(tp_);
   if (epoch.value != leader_.epoch || (known && known->epoch > epoch.value)) {
     return fail(errc::fenced, fmt::format("{} has a leader with a later epoch than {}", tp_.text(), epoch.value));
@@ -60,7 +63,13 @@ asio::awaitable<result<destination_bounds>> kafka_destination::bounds(destinatio
 
 std::shared_ptr<one_shot<result<append_answer>>> kafka_destination::append(destination_epoch epoch, batch_append write) {
   auto leader = leader_under(epoch);
-  if (leader) return lanes_.appends.lane_to(leader->broker, tp_).append(tp_, leader->epoch, std::move(write));
+  if (leader) {
+    // A request holds transactional batches of one producer only. So they are collected by producer: all partitions that
+    // are at the same slot meet on one lane. A partition's order is kept, since it comes to rest before each change of producer.
+    const bool is_transactional = write.batch.header.is_transactional();
+    const std::size_t key = is_transactional ? std::hash<destination_pid>{}(write.pid) : std::hash<topic_partition>{}(tp_);
+    return lanes_.appends.lane_to(leader->broker, key).append(tp_, leader->epoch, std::move(write));
+  }
   auto refused = std::make_shared<one_shot<result<append_answer>>>(executor_);
   refused->fulfil(std::move(leader.error()));
   return refused;

@@ -23,7 +23,9 @@ bool passes_soon(std::int16_t code) {
 kafka_producer_pool::kafka_producer_pool(asio::any_io_executor executor, client::cluster& destination, state_store& store,
                                          clock_port& clock, std::string mirror, std::chrono::milliseconds request_timeout)
     : destination_(destination), store_(store), clock_(clock), mirror_(std::move(mirror)), request_timeout_(request_timeout),
-      allocated_(executor) {
+      allocated_(executor), raised_(executor) {
+  if (const auto recorded = store_.view().find(producer_epoch_key{mirror_})) inherited_epoch_ = recorded->epoch;
+  epoch_ = inherited_epoch_;
   for (const auto& [index, pid] : store_.view().producer_ids(mirror_)) {
     ids_.emplace(index, pid);
     indices_.emplace(pid, index);
@@ -31,13 +33,26 @@ kafka_producer_pool::kafka_producer_pool(asio::any_io_executor executor, client:
 }
 
 std::optional<slot_index> kafka_producer_pool::index_of(destination_pid pid) const {
-  const auto found = indices_.find(pid);
-  if (found == indices_.end()) return std::nullopt;
-  return found->second;
+  if (const auto found = indices_.find(pid); found != indices_.end()) return found->second;
+  // Another daemon of this mirror may have claimed it since.
+  for (const auto& [index, claimed] : store_.view().producer_ids(mirror_)) {
+    if (claimed == pid) return index;
+  }
+  return std::nullopt;
 }
 
-void kafka_producer_pool::raise_above(std::int16_t seen) {
-  if (epoch_ <= seen) epoch_ = static_cast<std::int16_t>(seen + 1);
+asio::awaitable<result<void>> kafka_producer_pool::raise_above(std::int16_t seen) {
+  while (raising_) (void)co_await raised_.wait();
+  if (epoch_ > seen) co_return result<void>{};
+  raising_ = true;
+  const auto wanted = static_cast<std::int16_t>(seen + 1);
+  producer_epoch_key key{mirror_};
+  auto recorded = co_await store_.write(std::move(key), producer_epoch_value{wanted});
+  raising_ = false;
+  raised_.notify();
+  if (!recorded) co_return std::move(recorded.error()).within(fmt::format("record producer epoch {} of mirror {}", wanted, mirror_));
+  epoch_ = wanted;
+  co_return result<void>{};
 }
 
 asio::awaitable<result<destination_pid>> kafka_producer_pool::at(slot_index index) {

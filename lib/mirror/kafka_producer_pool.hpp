@@ -19,7 +19,8 @@ class kafka_producer_pool final : public producer_pool {
   asio::awaitable<result<destination_pid>> at(slot_index index) override;
   [[nodiscard]] std::optional<slot_index> index_of(destination_pid pid) const override;
   [[nodiscard]] std::int16_t epoch() const override { return epoch_; }
-  void raise_above(std::int16_t seen) override;
+  [[nodiscard]] std::int16_t inherited_epoch() const override { return inherited_epoch_; }
+  asio::awaitable<result<void>> raise_above(std::int16_t seen) override;
 
  private:
   asio::awaitable<result<destination_pid>> allocate(slot_index index);
@@ -32,9 +33,12 @@ class kafka_producer_pool final : public producer_pool {
   std::chrono::milliseconds request_timeout_;
   std::map<slot_index, destination_pid> ids_;
   std::map<destination_pid, slot_index> indices_;
+  std::int16_t inherited_epoch_ = 0;
   std::int16_t epoch_ = 0;
-  bool allocating_ = false;  // one at a time: several partitions may need the same new slot
+  bool allocating_ = false;  // one at a time: several partitions may need the same new slot, or a higher epoch
+  bool raising_ = false;
   notifier allocated_;
+  notifier raised_;
 };
 
 }  // namespace mirrord::mirror

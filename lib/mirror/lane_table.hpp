@@ -1,5 +1,5 @@
-// The lanes of one kind to all brokers of a cluster, made when they are first needed. A partition always uses the same
-// lane to a broker, so that its requests keep their order.
+// The lanes of one kind to all brokers of a cluster, made when they are first needed. Who uses the same key always gets the
+// same lane to a broker, on which requests keep their order.
 #pragma once
 
 #include "base/ids.hpp"
@@ -19,8 +19,10 @@ class lane_table {
 
   lane_table(int lanes_per_broker, factory make) : lanes_per_broker_(lanes_per_broker), make_(std::move(make)) {}
 
-  [[nodiscard]] Lane& lane_to(broker_id broker, const topic_partition& tp) {
-    const auto index = static_cast<int>(std::hash<topic_partition>{}(tp) % static_cast<std::size_t>(lanes_per_broker_));
+  [[nodiscard]] Lane& lane_to(broker_id broker, const topic_partition& tp) { return lane_to(broker, std::hash<topic_partition>{}(tp)); }
+
+  [[nodiscard]] Lane& lane_to(broker_id broker, std::size_t key) {
+    const auto index = static_cast<int>(key % static_cast<std::size_t>(lanes_per_broker_));
     auto& lane = lanes_[{broker, index}];
     if (!lane) lane = make_(broker, index);
     return *lane;

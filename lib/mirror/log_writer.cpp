@@ -25,7 +25,7 @@ constexpr std::int32_t bulk_filler_per_batch = 50'000;
 log_writer::log_writer(topic_partition id, destination_log& destination, producer_pool& pool, clock_port& clock, const proved_position& from,
                        std::function<void()> on_confirmed, const bool& stop_asked)
     : id_(std::move(id)), destination_(destination), pool_(pool), clock_(clock), on_confirmed_(std::move(on_confirmed)), stop_asked_(stop_asked), epoch_(from.epoch),
-      producer_epoch_(from.producer_epoch), marker_epoch_(from.marker_epoch), end_(from.end), confirmed_(from.end) {
+      marker_epoch_(from.marker_epoch), end_(from.end), confirmed_(from.end) {
   for (const auto& [index, position] : from.producers) producers_.emplace(index, producer{position, std::nullopt});
 }
 
@@ -50,7 +50,7 @@ void log_writer::confirmed_up_to(std::int64_t offset) {
 }
 
 log_writer::producer& log_writer::producer_at(slot_index index) {
-  return producers_.try_emplace(index, producer{{producer_epoch_, 0, 0}, std::nullopt}).first->second;
+  return producers_.try_emplace(index, producer{{0, 0, 0}, std::nullopt}).first->second;
 }
 
 log_writer::producer& log_writer::marking_producer_at(slot_index index) {

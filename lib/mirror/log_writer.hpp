@@ -95,7 +95,6 @@ class log_writer {
   std::function<void()> on_confirmed_;
   const bool& stop_asked_;
   destination_epoch epoch_;
-  std::int16_t producer_epoch_;
   std::int16_t marker_epoch_;
   std::int64_t end_;
   std::int64_t confirmed_;

@@ -14,13 +14,14 @@ constexpr std::size_t markers_per_request_max = 10'000;
 }  // namespace
 
 marker_lane::marker_lane(asio::any_io_executor executor, client::cluster& cluster, broker_id broker, int connection_index,
-                         std::chrono::milliseconds request_timeout)
-    : request_lane(std::move(executor), cluster, broker, connection_index, requests_under_way_max), request_timeout_(request_timeout) {
+                         std::chrono::milliseconds request_timeout, write_lease& lease)
+    : request_lane(std::move(executor), cluster, broker, connection_index, requests_under_way_max, &lease), request_timeout_(request_timeout) {
   start();
 }
 
 std::shared_ptr<one_shot<result<void>>> marker_lane::mark(const topic_partition& to, std::vector<end_marker> markers) {
   auto answer = std::make_shared<one_shot<result<void>>>(executor());
+  note_collected();
   waiting_.push_back({to, std::move(markers), answer});
   wake();
   return answer;

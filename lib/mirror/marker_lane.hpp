@@ -20,7 +20,7 @@ namespace mirrord::mirror {
 class marker_lane final : public request_lane {
  public:
   marker_lane(asio::any_io_executor executor, client::cluster& cluster, broker_id broker, int connection_index,
-              std::chrono::milliseconds request_timeout);
+              std::chrono::milliseconds request_timeout, write_lease& lease);
 
   [[nodiscard]] std::shared_ptr<one_shot<result<void>>> mark(const topic_partition& to, std::vector<end_marker> markers);
 

@@ -28,9 +28,9 @@ struct mirror_manager::running_partition {
                     destination_lanes& lanes, kafka_producer_pool& pool, const topic_partition& tp, topic_id source_topic,
                     mirrored_partition id, partition_options options)
       : source(source_cluster, fetch_lanes, context.clock, tp, source_topic),
-        destination(context.executor, context.destination, lanes, tp),
+        destination(context.executor, context.destination, lanes, context.lease, tp),
         journal(context.state, context.clock, std::move(id), context.instance),
-        mirror(context.executor, tp, {source, destination, pool, journal, context.clock, context.random}, options) {}
+        mirror(context.executor, tp, {source, destination, pool, journal, context.clock, context.random, context.lease}, options) {}
 
   kafka_source source;
   kafka_destination destination;
@@ -68,13 +68,13 @@ mirror_manager::mirror_manager(daemon_context context, mirror_settings settings,
            [this, number](broker_id broker, int index) {
              const int connection = number * (context_.configuration.lanes + marker_lanes_per_broker) + index;
              return std::make_unique<append_lane>(context_.executor, context_.destination, broker, connection, "kafka-mirrord-" + settings_.name,
-                                                  context_.configuration.destination.request_timeout);
+                                                  context_.configuration.destination.request_timeout, context_.lease);
            }},
           {marker_lanes_per_broker,
            [this, number](broker_id broker, int index) {
              const int connection = number * (context_.configuration.lanes + marker_lanes_per_broker) + context_.configuration.lanes + index;
              return std::make_unique<marker_lane>(context_.executor, context_.destination, broker, connection,
-                                                  context_.configuration.destination.request_timeout);
+                                                  context_.configuration.destination.request_timeout, context_.lease);
            }}},
       pool_(context_.executor, context_.destination, context_.state, context_.clock, settings_.name,
             context_.configuration.destination.request_timeout),
@@ -116,6 +116,8 @@ asio::awaitable<void> mirror_manager::run() {
 }
 
 asio::awaitable<void> mirror_manager::abandon() { co_await source_.close(); }
+
+void mirror_manager::drop_connections() { source_.drop_connections(); }
 
 asio::awaitable<void> mirror_manager::wait_for_next_refresh(bool failed) {
   const auto interval = context_.configuration.metadata_refresh_interval;
@@ -212,6 +214,8 @@ void mirror_manager::run_partitions(mirrored_topic& topic, bool fresh, std::int6
   options.batch_bytes_max = static_cast<std::size_t>(batch_bytes_max);
   options.audit_interval = context_.configuration.metadata_refresh_interval;
   options.fresh = fresh;
+  options.late_request_time = context_.configuration.destination.request_timeout * 3 / 2;  // as long as a request may be under way
+  options.marker_retention = topic.prepared.marker_retention;
   options.advice = context_.advice;
   for (auto index = static_cast<std::int32_t>(topic.partitions.size()); index < topic.prepared.partitions; ++index) {
     mirrored_partition id{settings_.name, topic.prepared.destination_topic, index};

@@ -36,6 +36,7 @@ struct daemon_context {
   state_store& state;
   clock_port& clock;
   random_port& random;
+  write_lease& lease;
   std::shared_ptr<fetch_budget> budget;
   std::string instance;
   core::advice_names advice;
@@ -69,6 +70,9 @@ class mirror_manager {
 
   // Ends every connection of the source side at once: for a stop that takes too long.
   asio::awaitable<void> abandon();
+
+  // Cuts the connections to the source, which are made anew when they are needed.
+  void drop_connections();
 
   [[nodiscard]] mirror_view view() const;
 

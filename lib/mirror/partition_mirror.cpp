@@ -43,27 +43,41 @@ const topic_partition& partition_mirror::id() const noexcept { return id_; }
 const partition_view& partition_mirror::view() const noexcept { return view_; }
 
 asio::awaitable<void> partition_mirror::run() {
+  const auto term = ports_.lease.term();
   // A recorded hand-over says that the previous owner left nothing under way; a topic made just now has had no owner.
-  previous_writer previous{!ports_.journal.hand_over() && !options_.fresh, std::nullopt, {}};
-  while (!stopping_) {
+  previous_writer previous;
+  previous.unclean = !ports_.journal.hand_over() && !options_.fresh;
+  if (previous.unclean) previous.late_until = ports_.clock.now() + options_.late_request_time;
+  while (!stopping_ && ports_.lease.term() == term) {
     view_.phase = partition_phase::preparing;
     partition_round round(executor_, id_, ports_, options_, view_, stopping_);
     auto ended = co_await round.run(previous);
     if (ended) break;  // asked to stop, in order
     if (round.made_progress()) backoff_.succeeded();
+    if (ports_.lease.term() != term) break;  // another owner may have come meanwhile: what we know must not be recorded
     const bool foreign = ended.error().code == errc::foreign_write;
     const bool goes_on = co_await wait_before_retry(std::move(ended.error()));
-    if (goes_on) continue;
-    if (foreign) co_await remember_own_end(previous.open);
-    co_return;
+    if (goes_on && !stopping_) continue;
+    if (ports_.lease.term() != term) break;
+    co_await remember_open_slots(previous);
+    if (foreign) co_await remember_own_end();
+    if (!goes_on) co_return;
   }
   if (view_.phase != partition_phase::failed) view_.phase = partition_phase::stopped;
 }
 
+// A round that ended in an error hands nothing over; what it knew of open transactions still helps the next owner.
+asio::awaitable<void> partition_mirror::remember_open_slots(const previous_writer& previous) {
+  if (!previous.issued) co_return;  // no round got as far as knowing any
+  auto open = previous.open;
+  auto recorded = co_await ports_.journal.record_open_slots(std::move(open));
+  if (!recorded) log::warn("open_transactions_not_recorded", {{"partition", id_.text()}, {"error", core::explain(recorded.error(), options_.advice)}});
+}
+
 // So that a restart finds the foreign write again, instead of taking the log's end for its own.
-asio::awaitable<void> partition_mirror::remember_own_end(std::vector<remembered_open_slot> open) {
+asio::awaitable<void> partition_mirror::remember_own_end() {
   if (view_.destination_end < 0 || ports_.journal.hand_over()) co_return;
-  auto recorded = co_await ports_.journal.record_hand_over(view_.destination_end, std::move(open));
+  auto recorded = co_await ports_.journal.record_hand_over(view_.destination_end);
   if (!recorded) log::warn("own_end_not_recorded", {{"partition", id_.text()}, {"error", core::explain(recorded.error(), options_.advice)}});
 }
 
@@ -72,7 +86,11 @@ asio::awaitable<bool> partition_mirror::wait_before_retry(error reason) {
   view_.last_error = reason;
   const std::string text = core::explain(reason, options_.advice);
   const bool counts = then == core::consequence::count_attempt;
-  const auto delay = backoff_.after_failure(ports_.random.uniform());
+  const double unit = ports_.random.uniform();
+  auto delay = backoff_.after_failure(unit);
+  if (then == core::consequence::start_over || then == core::consequence::wait_for_cluster) {
+    delay = std::min(delay, client::backoff(options_.passing_backoff_max, options_.passing_backoff_max).initial(unit));
+  }
   if (counts) ++view_.retry_attempt;
   if (then == core::consequence::fail_partition || view_.retry_attempt > counted_attempts_max) {
     view_.phase = partition_phase::failed;

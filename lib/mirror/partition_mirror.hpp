@@ -14,6 +14,7 @@
 #include "core/error_table.hpp"
 #include "core/write_plan.hpp"
 #include "mirror/ports.hpp"
+#include "mirror/write_lease.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -22,6 +23,8 @@
 
 namespace mirrord::mirror {
 
+struct previous_writer;
+
 struct partition_options {
   std::int64_t hole_fill_max = 100'000'000;             // offsets that one gap may cost
   std::size_t batch_bytes_max = 1'048'588;              // the destination topic's max.message.bytes
@@ -29,8 +32,11 @@ struct partition_options {
   bool trims = true;                                    // the topic's policy takes DeleteRecords
   std::chrono::milliseconds audit_interval{30'000};     // idle partitions compare their end this often
   std::chrono::milliseconds settle_time{1'000};         // between the two equal reads after an unclean end
+  std::chrono::milliseconds late_request_time{30'000};  // how long a request that we gave up may still arrive
+  std::chrono::milliseconds marker_retention{86'400'000};  // how long the source keeps a marker whose data is gone
   std::chrono::milliseconds retry_backoff_min{100};
-  std::chrono::milliseconds retry_backoff_max{300'000};
+  std::chrono::milliseconds retry_backoff_max{300'000};    // where a person must act, or the cause is odd
+  std::chrono::milliseconds passing_backoff_max{2'000};    // where the cluster comes back by itself
   core::advice_names advice;
 };
 
@@ -63,6 +69,7 @@ struct partition_ports {
   partition_journal& journal;
   clock_port& clock;
   random_port& random;
+  write_lease& lease;
 };
 
 class partition_mirror {
@@ -72,7 +79,7 @@ class partition_mirror {
   partition_mirror(const partition_mirror&) = delete;
   partition_mirror& operator=(const partition_mirror&) = delete;
 
-  // Runs until stop() or until FAILED. One run per object; whoever spawned it awaits its end before destroying it.
+  // Runs until stop(), until FAILED, or until the write lease has a new term. One run per object; whoever spawned it awaits its end before destroying it.
   asio::awaitable<void> run();
 
   // Asks run() to end in order: what is under way is awaited, the hand-over is recorded.
@@ -84,7 +91,8 @@ class partition_mirror {
  private:
   // False: the partition is FAILED for good.
   asio::awaitable<bool> wait_before_retry(error reason);
-  asio::awaitable<void> remember_own_end(std::vector<remembered_open_slot> open);
+  asio::awaitable<void> remember_open_slots(const previous_writer& previous);
+  asio::awaitable<void> remember_own_end();
 
   asio::any_io_executor executor_;
   topic_partition id_;

@@ -1,6 +1,7 @@
 #include "mirror/partition_round.hpp"
 
 #include "base/log.hpp"
+#include "mirror/lost_endings.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <fmt/format.h>
@@ -16,6 +17,11 @@ constexpr std::size_t chunks_ahead = 2;          // one being written, so the ne
 constexpr std::size_t issued_writes_max = 100;   // remembered over rounds that all fail
 constexpr int source_end_checks = 5;             // a new leader's high watermark may lag for a moment
 constexpr auto source_end_check_pause = 1s;
+constexpr auto long_transaction_age = 5s;        // a transaction that is open for longer is recorded
+
+remembered_open_slot remembered(source_pid producer, const core::open_transaction& transaction) {
+  return {transaction.slot, producer, transaction.first_offset, transaction.epoch, transaction.seen_ms};
+}
 
 bool is_broker_error(const error& e, kafka_error code) { return e.code == errc::broker && is(e.broker_code, code); }
 
@@ -24,7 +30,7 @@ bool is_broker_error(const error& e, kafka_error code) { return e.code == errc::
 partition_round::partition_round(asio::any_io_executor executor, const topic_partition& id, partition_ports ports,
                                  partition_options& options, partition_view& view, const bool& stop_asked)
     : executor_(executor), id_(id), ports_(ports), options_(options), view_(view), stop_asked_(stop_asked),
-      queue_(executor, chunks_ahead) {}
+      term_(ports.lease.term()), queue_(executor, chunks_ahead) {}
 
 asio::awaitable<result<void>> partition_round::run(previous_writer& previous) {
   const take_over_ports taking{ports_.source, ports_.destination, ports_.producers, ports_.journal, ports_.clock};
@@ -38,6 +44,7 @@ asio::awaitable<result<void>> partition_round::run(previous_writer& previous) {
   writer_.emplace(id_, ports_.destination, ports_.producers, ports_.clock, *position, [this] { show_progress(); }, stop_asked_);
   planner_.emplace(position->end, std::move(position->slots), core::plan_limits{options_.hole_fill_max, options_.batch_bytes_max});
 
+  late_until_ = previous.late_until;
   possibly_open_ = open_slots();
   auto ended = co_await align();
   if (ended && !stop_asked_) ended = co_await mirror();
@@ -51,7 +58,10 @@ asio::awaitable<result<void>> partition_round::run(previous_writer& previous) {
       if (write.base_offset >= issued.confirmed_end && issued.since.size() < issued_writes_max) issued.since.push_back(write);
     }
   }
-  previous = {writer_->ended_unclean(previous.unclean), std::move(issued), std::move(possibly_open_)};
+  previous.unclean = writer_->ended_unclean(previous.unclean);
+  if (previous.unclean) previous.late_until = ports_.clock.now() + options_.late_request_time;
+  previous.issued = std::move(issued);
+  previous.open = std::move(possibly_open_);
   co_return ended;
 }
 
@@ -129,6 +139,7 @@ asio::awaitable<result<void>> partition_round::mirror() {
     ended = co_await write_chunk(std::move(*next));
     show_progress();  // an empty chunk can be what tells that we have caught up
     if (ended) ended = co_await audit_if_due();
+    if (ended) co_await record_long_transactions();
   }
   reader_may_go_on_ = false;
   queue_.close();
@@ -145,15 +156,23 @@ asio::awaitable<result<void>> partition_round::write_chunk(fetched next) {
   std::vector<core::planned_write> plan;
   result<void> planned;
   // Without batches the reader found that the source's log now starts beyond our position.
-  if (next.batches.empty()) planned = planner_->fill_to(next.chunk.bounds.start, plan);
   possibly_open_ = open_slots();
+  planner_->begin_chunk(next.asked_ms, next.chunk.bounds.start);
+  if (next.batches.empty() && next.chunk.bounds.start > planner_->position()) {
+    planned = co_await note_overrun(next.chunk.bounds.start);
+    if (planned) planned = planner_->fill_to(next.chunk.bounds.start, plan);
+  }
   for (std::size_t i = 0; planned && i < next.batches.size(); ++i) {
+    if (next.batches[i].header.base_offset > planner_->position()) {
+      planned = co_await look_into_hole(next.chunk.bounds.start, next.arrived_ms);
+      if (!planned) break;
+    }
     const wire::batch_header& header = next.batches[i].header;
     planned = planner_->add(next.batches[i], plan);
     if (!header.is_transactional() || header.is_control()) continue;
     const auto& open = planner_->slots().open_transactions();
     const auto found = open.find(source_pid{header.producer_id});
-    if (found != open.end()) possibly_open_.push_back({found->second.slot, found->first, found->second.first_offset});
+    if (found != open.end()) possibly_open_.push_back(remembered(found->first, found->second));
   }
   // What was planned before an error is right, and brings the log up to the offset that the error names.
   if (auto written = co_await writer_->write(std::move(plan), next.chunk.owner); !written) co_return written;
@@ -162,6 +181,60 @@ asio::awaitable<result<void>> partition_round::write_chunk(fetched next) {
     co_return std::move(planned.error()).within(id_.text());
   }
   co_return co_await follow_log_start(next.chunk.bounds.start);
+}
+
+// The source's log start has passed our position, and with it the ends of some transactions that are open here.
+asio::awaitable<result<void>> partition_round::note_overrun(std::int64_t source_start) {
+  auto open = planner_->slots().open_transactions();
+  if (open.empty()) co_return result<void>{};
+  auto ended = co_await ended_on_source(ports_.source, std::move(open));
+  if (!ended) co_return std::move(ended.error());
+  for (const source_pid producer : *ended) {
+    log::warn("transaction_overrun", {{"partition", id_.text()}, {"source_producer_id", producer.value},
+                                      {"first_offset", planner_->slots().open_transactions().at(producer).first_offset},
+                                      {"source_start", source_start}, {"action", "aborted here: the source's log start has passed it"}});
+    planner_->note_gone(producer);
+  }
+  co_return result<void>{};
+}
+
+// A hole between batches can have held the end of a transaction that is open here, once the source need not keep it.
+asio::awaitable<result<void>> partition_round::look_into_hole(std::int64_t source_start, std::int64_t arrived_ms) {
+  const auto open = planner_->slots().open_transactions();
+  for (const auto& [producer, transaction] : open) {
+    if (transaction.abort_due_from || transaction.seen_ms + options_.marker_retention.count() > arrived_ms) continue;
+    const std::int64_t asked_ms = ports_.clock.wall_ms();
+    auto holds = co_await holds_data_of(ports_.source, producer, std::max(transaction.first_offset, source_start), planner_->position(), stop_asked_);
+    if (!holds) co_return std::move(holds.error());
+    if (*holds) {
+      planner_->note_data_seen(producer, asked_ms);
+      continue;
+    }
+    log::warn("transaction_end_compacted", {{"partition", id_.text()}, {"source_producer_id", producer.value},
+                                            {"first_offset", transaction.first_offset}, {"before_offset", planner_->position()},
+                                            {"action", "aborted here: the source has none of its records any more"}});
+    planner_->note_gone(producer);
+  }
+  co_return result<void>{};
+}
+
+// Compaction can remove the first batch of an open transaction, by which a restart would recognise it.
+asio::awaitable<void> partition_round::record_long_transactions() {
+  if (ports_.clock.now() - last_look_ < long_transaction_age) co_return;
+  last_look_ = ports_.clock.now();
+  std::vector<remembered_open_slot> open = open_slots();
+  const auto is_same = [](const remembered_open_slot& a) {
+    return [&a](const remembered_open_slot& b) { return a.slot == b.slot && a.first_offset == b.first_offset; };
+  };
+  const auto is_in = [&](const remembered_open_slot& one, const std::vector<remembered_open_slot>& all) {
+    return std::any_of(all.begin(), all.end(), is_same(one));
+  };
+  const std::vector<remembered_open_slot> recorded = ports_.journal.open_slots();
+  const bool news = std::any_of(open.begin(), open.end(), [&](const auto& one) { return is_in(one, open_at_last_look_) && !is_in(one, recorded); });
+  open_at_last_look_ = open;
+  if (!news) co_return;
+  auto written = co_await ports_.journal.record_open_slots(std::move(open));
+  if (!written) log::warn("open_transactions_not_recorded", {{"partition", id_.text()}, {"error", core::explain(written.error(), options_.advice)}});
 }
 
 asio::awaitable<result<void>> partition_round::follow_log_start(std::int64_t source_start) {
@@ -198,24 +271,30 @@ asio::awaitable<result<void>> partition_round::audit_if_due() {
 std::vector<remembered_open_slot> partition_round::open_slots() const {
   std::vector<remembered_open_slot> open;
   for (const auto& [producer, transaction] : planner_->slots().open_transactions()) {
-    open.push_back({transaction.slot, producer, transaction.first_offset});
+    open.push_back(remembered(producer, transaction));
   }
   return open;
 }
 
 asio::awaitable<result<void>> partition_round::hand_over() {
+  if (ports_.lease.term() != term_) co_return fail(errc::fenced, fmt::format("{}: this process was stopped for a while", id_.text()));
   // A stop in the middle of a chunk leaves the planner ahead of the log.
   auto open = writer_->end() == planner_->position() ? open_slots() : possibly_open_;
-  co_return co_await ports_.journal.record_hand_over(writer_->end(), std::move(open));
+  if (auto recorded = co_await ports_.journal.record_open_slots(std::move(open)); !recorded) co_return recorded;
+  // What an earlier round sent may still arrive: the next owner must not take the log's end for a settled one.
+  if (ports_.clock.now() < late_until_) co_return result<void>{};
+  co_return co_await ports_.journal.record_hand_over(writer_->end());
 }
 
 asio::awaitable<result<void>> partition_round::read_ahead(std::int64_t from) {
   std::int64_t position = from;
   result<void> ended;
   while (reader_may_go_on_) {
+    fetched next;
+    next.asked_ms = ports_.clock.wall_ms();
     auto chunk = co_await ports_.source.fetch(position);
     if (!reader_may_go_on_) break;
-    fetched next;
+    next.arrived_ms = ports_.clock.wall_ms();
     if (chunk) {
       next.chunk = std::move(*chunk);
       wire::batch_cursor cursor(next.chunk.records);

@@ -32,6 +32,8 @@ class partition_round {
   struct fetched {
     source_chunk chunk;
     std::vector<wire::stored_batch> batches;
+    std::int64_t asked_ms = 0;  // Unix time
+    std::int64_t arrived_ms = 0;
   };
 
   asio::awaitable<result<void>> check_hand_over(const proved_position& position);
@@ -39,6 +41,9 @@ class partition_round {
   asio::awaitable<result<void>> fill_in_bulk(std::int64_t offset);
   asio::awaitable<result<void>> mirror();
   asio::awaitable<result<void>> write_chunk(fetched next);
+  asio::awaitable<result<void>> note_overrun(std::int64_t source_start);
+  asio::awaitable<result<void>> look_into_hole(std::int64_t source_start, std::int64_t arrived_ms);
+  asio::awaitable<void> record_long_transactions();
   asio::awaitable<result<void>> follow_log_start(std::int64_t source_start);
   asio::awaitable<result<void>> trim(std::int64_t offset);
   asio::awaitable<result<void>> audit_if_due();
@@ -57,12 +62,16 @@ class partition_round {
   partition_view& view_;
   const bool& stop_asked_;
 
+  std::uint64_t term_;  // of the write lease
   destination_epoch epoch_;
   std::optional<log_writer> writer_;
   std::optional<core::write_planner> planner_;
   // Every transaction that can be open on the destination: those at the begin of the chunk under way, and those opened
   // while it was planned, although its plan may close them again.
   std::vector<remembered_open_slot> possibly_open_;
+  std::vector<remembered_open_slot> open_at_last_look_;
+  clock_port::duration last_look_{};
+  clock_port::duration late_until_{};
   write_counters shown_;
   clock_port::duration last_audit_{};
   bounded_queue<fetched> queue_;

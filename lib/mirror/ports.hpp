@@ -163,18 +163,23 @@ class producer_pool {
   // The index of a producer id of this pool.
   [[nodiscard]] virtual std::optional<slot_index> index_of(destination_pid pid) const = 0;
 
-  // The producer epoch that partitions of this mirror use now, the same in all of them so that their batches can share
-  // requests. raise_above(e) lifts it above `e` unless it is there already.
+  // The producer epoch of this mirror's markers. It is recorded in `__mirror_state`, with acknowledgement, before anything
+  // is written under it: a predecessor's marker that is still on its way was sent under inherited_epoch() or a lower one.
   [[nodiscard]] virtual std::int16_t epoch() const = 0;
-  virtual void raise_above(std::int16_t seen) = 0;
+  [[nodiscard]] virtual std::int16_t inherited_epoch() const = 0;  // as recorded when this process began
+  virtual asio::awaitable<result<void>> raise_above(std::int16_t seen) = 0;  // unless it is there already
 };
 
 // --- what one partition remembers in `__mirror_state` ------------------------------------------------------------------
 
+// A core::open_transaction and whose it is.
 struct remembered_open_slot {
   slot_index slot = 0;
   source_pid producer;
   std::int64_t first_offset = 0;
+  std::int16_t epoch = -1;   // of the source producer; -1: not known
+  std::int64_t seen_ms = 0;  // Unix time at which the source surely held data of it
+  friend bool operator==(const remembered_open_slot&, const remembered_open_slot&) = default;
 };
 
 // Every write is acknowledged by the state topic before its awaitable ends.
@@ -189,11 +194,13 @@ class partition_journal {
 
   // The end offset that the previous owner left in order, with nothing under way.
   [[nodiscard]] virtual std::optional<std::int64_t> hand_over() const = 0;
-  virtual asio::awaitable<result<void>> record_hand_over(std::int64_t end, std::vector<remembered_open_slot> open) = 0;
+  virtual asio::awaitable<result<void>> record_hand_over(std::int64_t end) = 0;
   virtual asio::awaitable<result<void>> clear_hand_over() = 0;
 
-  // Open transactions recorded at the last hand-over: help for recovery, never a proof.
+  // Open transactions as last recorded, which may have ended since: help for recovery, never a proof. Recording replaces
+  // what was recorded before.
   [[nodiscard]] virtual std::vector<remembered_open_slot> open_slots() const = 0;
+  virtual asio::awaitable<result<void>> record_open_slots(std::vector<remembered_open_slot> open) = 0;
 };
 
 }  // namespace mirrord::mirror

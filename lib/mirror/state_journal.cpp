@@ -25,8 +25,9 @@ std::optional<std::int64_t> state_journal::hand_over() const {
   return left->end_offset;
 }
 
-asio::awaitable<result<void>> state_journal::record_hand_over(std::int64_t end, std::vector<remembered_open_slot> open) {
-  for (const remembered_open_slot& known : open_slots()) {
+asio::awaitable<result<void>> state_journal::record_open_slots(std::vector<remembered_open_slot> open) {
+  const std::vector<remembered_open_slot> recorded = open_slots();
+  for (const remembered_open_slot& known : recorded) {
     const bool still_open = std::any_of(open.begin(), open.end(), [&](const auto& o) { return o.slot == known.slot; });
     if (still_open) continue;
     open_slot_key key{id_, known.slot};
@@ -34,11 +35,16 @@ asio::awaitable<result<void>> state_journal::record_hand_over(std::int64_t end, 
     if (!erased) co_return erased;
   }
   for (const remembered_open_slot& now : open) {
+    if (std::find(recorded.begin(), recorded.end(), now) != recorded.end()) continue;
     open_slot_key key{id_, now.slot};
-    open_slot_value value{now.producer, now.first_offset};
+    open_slot_value value{now.producer, now.first_offset, now.epoch, now.seen_ms};
     auto written = co_await store_.write(std::move(key), value);
     if (!written) co_return written;
   }
+  co_return result<void>{};
+}
+
+asio::awaitable<result<void>> state_journal::record_hand_over(std::int64_t end) {
   hand_over_value value{instance_, end, clock_.wall_ms()};
   hand_over_key key{id_};
   co_return co_await store_.write(std::move(key), std::move(value));
@@ -49,7 +55,7 @@ asio::awaitable<result<void>> state_journal::clear_hand_over() { return store_.e
 std::vector<remembered_open_slot> state_journal::open_slots() const {
   std::vector<remembered_open_slot> found;
   for (const auto& [key, value] : store_.view().list<open_slot_key>(id_.mirror)) {
-    if (key.of == id_) found.push_back({key.slot, value.producer, value.first_offset});
+    if (key.of == id_) found.push_back({key.slot, value.producer, value.first_offset, value.epoch, value.seen_ms});
   }
   return found;
 }

@@ -19,11 +19,11 @@ class state_journal final : public partition_journal {
   asio::awaitable<result<void>> clear_fill_plan() override;
 
   [[nodiscard]] std::optional<std::int64_t> hand_over() const override;
-  asio::awaitable<result<void>> record_hand_over(std::int64_t end, std::vector<remembered_open_slot> open) override;
-  // Leaves the open slots' records: they still help if this owner ends without an order of its own.
+  asio::awaitable<result<void>> record_hand_over(std::int64_t end) override;
   asio::awaitable<result<void>> clear_hand_over() override;
 
   [[nodiscard]] std::vector<remembered_open_slot> open_slots() const override;
+  asio::awaitable<result<void>> record_open_slots(std::vector<remembered_open_slot> open) override;
 
  private:
   state_store& store_;

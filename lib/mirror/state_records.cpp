@@ -24,10 +24,12 @@ void fields(Field& field, Record& r) {
   using type = std::remove_const_t<Record>;
   if constexpr (std::is_same_v<type, mirrored_partition>) {
     field(r.mirror), field(r.destination_topic), field(r.partition);
-  } else if constexpr (std::is_same_v<type, mirror_key>) {
+  } else if constexpr (std::is_same_v<type, mirror_key> || std::is_same_v<type, producer_epoch_key>) {
     field(r.mirror);
   } else if constexpr (std::is_same_v<type, mirror_value>) {
     field(r.source_cluster_id), field(r.created_ms);
+  } else if constexpr (std::is_same_v<type, producer_epoch_value>) {
+    field(r.epoch);
   } else if constexpr (std::is_same_v<type, producer_id_key>) {
     field(r.mirror), field(r.index), field(r.producer.value);
   } else if constexpr (std::is_same_v<type, producer_id_value>) {
@@ -46,7 +48,7 @@ void fields(Field& field, Record& r) {
     fields(field, r.of), field(r.slot);
   } else {
     static_assert(std::is_same_v<type, open_slot_value>);
-    field(r.producer.value), field(r.first_offset);
+    field(r.producer.value), field(r.first_offset), field(r.epoch), field(r.seen_ms);
   }
 }
 
@@ -56,6 +58,7 @@ class field_writer {
  public:
   explicit field_writer(string_form form) : form_(form) {}
 
+  void operator()(std::int16_t v) { out.int16(v); }
   void operator()(std::int32_t v) { out.int32(v); }
   void operator()(std::int64_t v) { out.int64(v); }
   void operator()(const topic_id& id) { out.bytes(std::as_bytes(std::span(id.bytes))); }
@@ -76,6 +79,7 @@ class field_reader {
  public:
   field_reader(std::string_view bytes, string_form form) : in(bytes_of(bytes)), form_(form) {}
 
+  void operator()(std::int16_t& v) { v = in.int16(); }
   void operator()(std::int32_t& v) { v = in.int32(); }
   void operator()(std::int64_t& v) { v = in.int64(); }
   void operator()(topic_id& id) {
@@ -205,6 +209,7 @@ inspection inspect(std::string_view key, std::optional<std::string_view> value) 
     case record_kind::fill_plan: return inspect_as<fill_plan_key>(key, value);
     case record_kind::hand_over: return inspect_as<hand_over_key>(key, value);
     case record_kind::open_slot: return inspect_as<open_slot_key>(key, value);
+    case record_kind::producer_epoch: return inspect_as<producer_epoch_key>(key, value);
     case record_kind::mirror_partition_state:
     case record_kind::last_mirror_epochs:
       break;
@@ -225,6 +230,7 @@ MIRRORD_STATE_RECORD(mirror_topic_key, mirror_topic_value)
 MIRRORD_STATE_RECORD(fill_plan_key, fill_plan_value)
 MIRRORD_STATE_RECORD(hand_over_key, hand_over_value)
 MIRRORD_STATE_RECORD(open_slot_key, open_slot_value)
+MIRRORD_STATE_RECORD(producer_epoch_key, producer_epoch_value)
 #undef MIRRORD_STATE_RECORD
 
 }  // namespace mirrord::mirror

@@ -28,6 +28,7 @@ enum class record_kind : std::int16_t {
   fill_plan = 103,
   hand_over = 104,
   open_slot = 105,
+  producer_epoch = 106,
 };
 
 // A partition of a mirror topic. The destination's topic id, since a name can come back as another topic.
@@ -120,11 +121,13 @@ struct hand_over_key {
   friend auto operator<=>(const hand_over_key&, const hand_over_key&) = default;
 };
 
-// --- open_slot: an open transaction and the slot that carries it; erased when it ended ---------------------------------
+// --- open_slot: a transaction that has been open for a while, and the slot that carries it ------------------------------
 
 struct open_slot_value {
   source_pid producer;
   std::int64_t first_offset = 0;
+  std::int16_t epoch = -1;   // of the source producer; -1: not known
+  std::int64_t seen_ms = 0;  // Unix time at which the source surely held data of it
   friend bool operator==(const open_slot_value&, const open_slot_value&) = default;
 };
 
@@ -134,6 +137,20 @@ struct open_slot_key {
   mirrored_partition of;
   core::slot_index slot = 0;
   friend auto operator<=>(const open_slot_key&, const open_slot_key&) = default;
+};
+
+// --- producer_epoch: the highest producer epoch under which a daemon of the mirror may have sent markers -----------------
+
+struct producer_epoch_value {
+  std::int16_t epoch = 0;
+  friend bool operator==(const producer_epoch_value&, const producer_epoch_value&) = default;
+};
+
+struct producer_epoch_key {
+  using value_type = producer_epoch_value;
+  static constexpr record_kind kind = record_kind::producer_epoch;
+  std::string mirror;
+  friend auto operator<=>(const producer_epoch_key&, const producer_epoch_key&) = default;
 };
 
 // --- bytes ------------------------------------------------------------------------------------------------------------
@@ -171,6 +188,7 @@ template <class Key>
 [[nodiscard]] std::string route_of(const mirrored_partition& p);
 [[nodiscard]] inline std::string route_of(const mirror_key& key) { return key.mirror; }
 [[nodiscard]] inline std::string route_of(const producer_id_key& key) { return key.mirror; }
+[[nodiscard]] inline std::string route_of(const producer_epoch_key& key) { return key.mirror; }
 [[nodiscard]] inline std::string route_of(const mirror_topic_key& key) { return key.mirror; }
 [[nodiscard]] inline std::string route_of(const fill_plan_key& key) { return route_of(key.of); }
 [[nodiscard]] inline std::string route_of(const hand_over_key& key) { return route_of(key.of); }

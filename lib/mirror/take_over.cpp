@@ -13,6 +13,7 @@ using namespace std::chrono_literals;
 
 constexpr int read_attempts_max = 100;          // of 100 ms: a log that never stands still has another writer
 constexpr auto pause_between_reads = 100ms;
+constexpr std::int64_t lost_producer_base = -2;  // no producer has a negative id; -1 stands for none
 constexpr std::int16_t producer_epoch_max = 32'000;  // int16 on the wire; the rest is left for markers that fence
 
 struct log_reading {
@@ -71,9 +72,9 @@ result<void> check_issued(const log_reading& log, const issued_writes& issued) {
   return foreign();
 }
 
-// The source producer whose transaction has a record at `offset`, by the batch that holds it; none when the source has
-// no such batch any more. An answer that says nothing (throttled, or a new leader that lags) is a passing error.
-asio::awaitable<result<std::optional<source_pid>>> find_by_batch(source_log& source, std::int64_t offset) {
+// The source's batch that holds `offset`, by its header; none when it has no such batch any more. An answer that says
+// nothing (throttled, or a new leader that lags) is a passing error.
+asio::awaitable<result<std::optional<wire::batch_header>>> find_transactional_batch(source_log& source, std::int64_t offset) {
   auto chunk = co_await source.fetch(offset);
   if (!chunk && (chunk.error().code != errc::broker || !is(chunk.error().broker_code, kafka_error::offset_out_of_range))) {
     co_return std::move(chunk.error());
@@ -87,41 +88,58 @@ asio::awaitable<result<std::optional<source_pid>>> find_by_batch(source_log& sou
   if (!first) {
     auto bounds = co_await source.bounds();
     if (!bounds) co_return std::move(bounds.error());
-    if (bounds->start > offset) co_return std::optional<source_pid>{};
+    if (bounds->start > offset) co_return std::optional<wire::batch_header>{};
     co_return broker_failure(code_of(kafka_error::offset_not_available),
                              fmt::format("the source does not hand out offset {} now", offset));
   }
   const wire::batch_header& header = first->header;
   if (header.is_legacy() || !header.is_transactional() || header.is_control() || header.base_offset > offset ||
       header.last_offset() < offset) {
-    co_return std::optional<source_pid>{};
+    co_return std::optional<wire::batch_header>{};
   }
-  co_return source_pid{header.producer_id};
+  co_return header;
 }
 
-asio::awaitable<result<source_pid>> find_source_producer(take_over_ports ports, const previous_writer& previous, slot_index slot,
-                                                         std::int64_t first_offset) {
-  for (const remembered_open_slot& known : previous.open) {
-    if (known.slot == slot && known.first_offset == first_offset) co_return known.producer;
-  }
-  auto by_batch = co_await find_by_batch(ports.source, first_offset);
-  if (!by_batch) co_return std::move(by_batch.error());
-  if (*by_batch) co_return **by_batch;
+// Whose transaction it is that is open on the destination in `slot` since `first_offset`; `end` is the log's end.
+asio::awaitable<result<remembered_open_slot>> find_source_transaction(take_over_ports ports, const previous_writer& previous, slot_index slot,
+                                                                      std::int64_t first_offset, std::int64_t end) {
+  const auto is_it = [&](const remembered_open_slot& known) { return known.slot == slot && known.first_offset == first_offset; };
+  const auto in_memory = std::find_if(previous.open.begin(), previous.open.end(), is_it);
+  if (in_memory != previous.open.end()) co_return *in_memory;
 
-  // Compaction can remove the batch; the record of the last hand-over and the source's own list then tell.
-  for (const remembered_open_slot& known : ports.journal.open_slots()) {
-    if (known.slot == slot && known.first_offset == first_offset) co_return known.producer;
+  remembered_open_slot found{slot, {}, first_offset, -1, ports.clock.wall_ms()};
+  auto batch = co_await find_transactional_batch(ports.source, first_offset);
+  if (!batch) co_return std::move(batch.error());
+  if (*batch) {
+    found.producer = source_pid{(*batch)->producer_id};
+    found.epoch = (*batch)->producer_epoch;
+    if ((*batch)->record_count == 0) found.seen_ms = 0;
+    co_return found;
   }
+  // Compaction can remove the batch; our own record and the source's own list then tell.
+  const std::vector<remembered_open_slot> recorded = ports.journal.open_slots();
+  const auto in_record = std::find_if(recorded.begin(), recorded.end(), is_it);
+  if (in_record != recorded.end()) co_return *in_record;
   auto producers = co_await ports.source.producers();
   if (!producers && producers.error().code != errc::unsupported) co_return std::move(producers.error());
   if (producers) {
     for (const source_producer& producer : *producers) {
-      if (producer.open_since == first_offset) co_return producer.pid;
+      if (producer.open_since != first_offset) continue;
+      found.producer = producer.pid;
+      found.epoch = producer.epoch;
+      co_return found;
     }
   }
+  auto bounds = co_await ports.source.bounds();
+  if (!bounds) co_return std::move(bounds.error());
+  if (bounds->start > end) {
+    // All of it, and whatever ended it, lies before the source's log start: nobody needs to know whose it was.
+    found.producer = source_pid{lost_producer_base - slot};
+    co_return found;
+  }
   co_return fail(errc::outcome_unknown,
-                 fmt::format("a transaction is open on the destination since offset {} and the source no longer shows whose it is",
-                             first_offset));
+                 fmt::format("a transaction is open on the destination since offset {} and the source no longer shows whose it is; delete the "
+                             "destination topic, so that it is mirrored anew", first_offset));
 }
 
 }  // namespace
@@ -154,16 +172,16 @@ asio::awaitable<result<proved_position>> take_over(take_over_ports ports, const 
   position.end = reading->end;
   position.start = bounds->start;
 
-  std::int16_t newest = -1;
-  for (const destination_producer& producer : reading->producers) {
-    if (ports.producers.index_of(producer.pid)) newest = std::max(newest, producer.epoch);
+  if (previous.unclean) {
+    std::int16_t newest = previous.issued ? std::int16_t{-1} : ports.producers.inherited_epoch();
+    for (const destination_producer& producer : reading->producers) {
+      if (ports.producers.index_of(producer.pid)) newest = std::max(newest, producer.epoch);
+    }
+    if (previous.issued) {
+      for (const issued_write& write : previous.issued->since) newest = std::max(newest, write.epoch);
+    }
+    if (auto raised = co_await ports.producers.raise_above(newest); !raised) co_return std::move(raised.error());
   }
-  if (previous.issued) {
-    for (const issued_write& write : previous.issued->since) newest = std::max(newest, write.epoch);
-  }
-  ports.producers.raise_above(static_cast<std::int16_t>(newest - 1));
-  position.producer_epoch = ports.producers.epoch();
-  if (previous.unclean) ports.producers.raise_above(newest);
   position.marker_epoch = ports.producers.epoch();
   if (position.marker_epoch > producer_epoch_max) {
     co_return fail(errc::limit_exceeded, fmt::format("producer epoch {}: the mirror's producer ids are used up", position.marker_epoch));
@@ -178,29 +196,17 @@ asio::awaitable<result<proved_position>> take_over(take_over_ports ports, const 
     }
     if (!index) continue;
     producer_position& known = position.producers[*index];
-    known.epoch = previous.unclean ? producer.epoch : position.producer_epoch;
-    known.next_sequence = producer.epoch == known.epoch ? core::sequence_after(producer.last_sequence, 1) : 0;
+    known.epoch = producer.epoch;
+    known.next_sequence = core::sequence_after(producer.last_sequence, 1);
     known.coordinator_epoch = std::max(0, producer.coordinator_epoch);
     if (!producer.open_since) continue;
-    auto owner = co_await find_source_producer(ports, previous, *index, *producer.open_since);
+    auto owner = co_await find_source_transaction(ports, previous, *index, *producer.open_since, position.end);
     if (!owner) co_return std::move(owner.error());
-    if (!position.slots.restore(*owner, *index, *producer.open_since)) {
+    core::open_transaction transaction{*index, owner->first_offset, owner->epoch, owner->seen_ms, std::nullopt};
+    if (!position.slots.restore(owner->producer, transaction)) {
       co_return fail(errc::diverged, fmt::format("source producer id {} would have two transactions open at once, the second since offset {}",
-                                                 owner->value, *producer.open_since));
+                                                 owner->producer.value, owner->first_offset));
     }
-  }
-  if (!previous.issued) co_return position;
-  // What was sent and is not there may still come. Where the broker would take it (a producer or an epoch that is new to
-  // it), its producer goes on exactly where that write began; in any other case the log's own epoch and sequence do that.
-  for (auto write = previous.issued->since.rbegin(); write != previous.issued->since.rend(); ++write) {
-    const auto index = ports.producers.index_of(write->pid);
-    if (!index || write->base_offset < reading->end || !write->last_sequence) continue;
-    const auto first = core::sequence_after(*write->last_sequence, static_cast<std::int32_t>(write->base_offset - write->next_offset + 1));
-    const auto seen = std::find_if(reading->producers.begin(), reading->producers.end(), [&](const auto& p) { return p.pid == write->pid; });
-    if (seen != reading->producers.end() && (write->epoch <= seen->epoch || first != 0)) continue;
-    producer_position& known = position.producers[*index];
-    known.epoch = write->epoch;
-    known.next_sequence = first;
   }
   co_return position;
 }

@@ -30,10 +30,10 @@ struct proved_position {
   std::int64_t end = 0;           // next offset to write
   std::int64_t start = 0;         // the destination's log start
   core::producer_slots slots;     // open transactions
-  std::map<slot_index, producer_position> producers;  // those that the leader knows; others begin anew
-  std::int16_t producer_epoch = 0;                    // of producers that the leader does not know
-  // Of markers, which nothing guards: raised after an unclean end, so that late ones are shut out. Data goes on under the
-  // epoch and the sequence that a late twin of it would have, by which the broker recognises one of the two.
+  // Those that the leader knows; others begin with epoch and sequence 0. So the epoch and sequence of the next data are a
+  // function of the log alone, and a late twin of it has the same: the broker takes one of the two.
+  std::map<slot_index, producer_position> producers;
+  // Of markers, which have no sequence: raised after an unclean end, so that late ones are shut out.
   std::int16_t marker_epoch = 0;
 };
 
@@ -57,6 +57,7 @@ struct issued_writes {
 struct previous_writer {
   bool unclean = true;  // it may still have requests under way; it is then shut out by a raised producer epoch
   std::optional<issued_writes> issued;  // what it sent, where it was in this process
+  clock_port::duration late_until{};  // until then something that it sent may still arrive
   // Open transactions as it knew them. More than are open does no harm: one counts only where the destination shows the
   // same slot open since the same offset.
   std::vector<remembered_open_slot> open;

@@ -3,6 +3,7 @@
 #include "base/log.hpp"
 #include "mirror/partition_query.hpp"
 #include "wire/configs.hpp"
+#include "wire/fetch.hpp"
 
 #include <fmt/format.h>
 
@@ -17,6 +18,9 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::int64_t broker_default_max_message_bytes = 1'048'588;  // Kafka's default of max.message.bytes
+constexpr std::chrono::milliseconds marker_retention_max = 24h * 3650;  // so that sums with times of day stay in range
+constexpr std::int16_t fetch_version_of_delete_horizons = 13;
+constexpr auto cleaner_pause = 10s;  // log.cleaner.backoff.ms is 15 s
 constexpr auto pause_between_looks = 100ms;
 
 client::steady_time deadline_of(const client::cluster& cluster) { return std::chrono::steady_clock::now() + cluster.settings().request_timeout; }
@@ -116,6 +120,7 @@ class preparation {
     auto source_configs = co_await context_.source_admin.describe_topic_configs(topic_, deadline_of(context_.source));
     if (!source_configs) co_return std::move(source_configs.error());
     prepared_.source_cleanup_policy = value_of(*source_configs, "cleanup.policy");
+    prepared_.marker_retention = co_await marker_retention(number_of(*source_configs, "delete.retention.ms", 0));
     wanted_ = settings_while_mirrored(*source_configs, context_.traits.split_timestamp_bounds);
 
     std::vector<std::string> named{topic_};
@@ -131,6 +136,16 @@ class preparation {
   }
 
  private:
+  // Before KIP-534 (Kafka 3.1, whose Fetch has version 13) the cleaner went by the age of segments, not by the time at
+  // which it had removed a transaction's data: there a marker is sure only until the next pass.
+  asio::awaitable<std::chrono::milliseconds> marker_retention(std::int64_t delete_retention_ms) {
+    const std::chrono::milliseconds wanted(std::clamp<std::int64_t>(delete_retention_ms, 0, marker_retention_max.count()));
+    auto connection = co_await context_.source.any_connection();
+    const auto version = connection ? (*connection)->version_for<wire::fetch_request>() : result<std::int16_t>(std::move(connection.error()));
+    const bool knows_horizons = version && *version >= fetch_version_of_delete_horizons;
+    co_return knows_horizons ? wanted : std::min<std::chrono::milliseconds>(wanted, cleaner_pause);
+  }
+
   asio::awaitable<result<void>> create() {
     client::topic_creation creation{topic_, prepared_.partitions, context_.replication_factor, wanted_};
     // Without `compact` until the history is copied: a compacted topic refuses records without a key, and DeleteRecords.

@@ -8,6 +8,7 @@
 #include "mirror/ports.hpp"
 #include "mirror/state_store.hpp"
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 
@@ -32,6 +33,7 @@ struct prepared_topic {
   bool fresh = false;              // created by this call: nobody can have read it
   std::int64_t batch_bytes_max = 0;
   std::string source_cleanup_policy;
+  std::chrono::milliseconds marker_retention{0};  // how long the source keeps a marker whose data it has removed
   std::string cleanup_policy;      // of the destination topic as it is now
 };
 

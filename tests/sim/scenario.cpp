@@ -12,6 +12,7 @@ using std::chrono::minutes;
 scenario::scenario(log_settings destination_settings) : destination(clock, sim_random(2), trace, destination_settings) {
   destination.on_append = [this](const log_entry& entry) { checks.after_append(entry); };
   options.batch_bytes_max = destination_settings.batch_bytes_max;
+  options.late_request_time = to_destination.late_max + milliseconds(300);
   options.trims = destination_settings.deletes;
 }
 

@@ -33,7 +33,7 @@ class sim_daemon {
   void stop();
   void crash();
   // Another partition of this mirror had to raise the epoch of the common producer ids.
-  void raise_producer_epoch() { pool_.raise_above(pool_.epoch()); }
+  void raise_producer_epoch();
 
   [[nodiscard]] bool ended() const noexcept { return ended_; }
   [[nodiscard]] const mirror::partition_view& view() const { return mirror_.view(); }
@@ -42,6 +42,7 @@ class sim_daemon {
  private:
   sim_clusters& clusters_;
   sim_random random_;
+  mirror::write_lease lease_;
   destination_client destination_;
   source_client source_;
   simulated_pool pool_;

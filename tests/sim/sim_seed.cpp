@@ -114,6 +114,7 @@ void seed_run::start_daemon(bool fresh) {
   mirror::partition_options options;
   options.batch_bytes_max = settings_.batch_bytes_max;
   options.fresh = fresh;
+  options.late_request_time = to_destination_.late_max + milliseconds(300);
   // A new topic is not compact-only yet; later the policy may have changed without anybody's telling the loop.
   options.trims = settings_.deletes || (!fresh && random_.chance(0.5));
   daemons_.push_back(std::make_unique<sim_daemon>(clusters_, random_.fork(), options));

@@ -1,5 +1,7 @@
 #include "tests/sim/simulated_state.hpp"
 
+#include <algorithm>
+
 namespace mirrord::sim {
 
 using std::chrono::microseconds;
@@ -26,6 +28,15 @@ asio::awaitable<result<destination_pid>> simulated_pool::at(mirror::slot_index i
   co_return state_.pool.at(index);
 }
 
+asio::awaitable<result<void>> simulated_pool::raise_above(std::int16_t seen) {
+  if (epoch_ > seen) co_return result<void>{};
+  const auto wanted = static_cast<std::int16_t>(seen + 1);
+  std::function<void()> record = [this, wanted] { state_.producer_epoch = wanted; };
+  auto written = co_await writer_.write("record the producer epoch", std::move(record));
+  if (written) epoch_ = std::max(epoch_, wanted);
+  co_return written;
+}
+
 std::optional<mirror::slot_index> simulated_pool::index_of(destination_pid pid) const {
   for (const auto& [index, known] : state_.pool)
     if (known == pid) return index;
@@ -45,13 +56,17 @@ asio::awaitable<result<void>> simulated_journal::clear_fill_plan() {
   co_return co_await writer_.write("clear the fill plan", std::move(reach));
 }
 
-asio::awaitable<result<void>> simulated_journal::record_hand_over(std::int64_t end, std::vector<mirror::remembered_open_slot> open) {
-  std::function<void()> reach = [this, end, open = std::move(open)] {
+asio::awaitable<result<void>> simulated_journal::record_hand_over(std::int64_t end) {
+  std::function<void()> reach = [this, end] {
     before_hand_over_(end);
     state_.partition.hand_over = end;
-    state_.partition.open_slots = open;
   };
   co_return co_await writer_.write("record the hand-over", std::move(reach));
+}
+
+asio::awaitable<result<void>> simulated_journal::record_open_slots(std::vector<mirror::remembered_open_slot> open) {
+  std::function<void()> reach = [this, open = std::move(open)] { state_.partition.open_slots = open; };
+  co_return co_await writer_.write("record the open slots", std::move(reach));
 }
 
 asio::awaitable<result<void>> simulated_journal::clear_hand_over() {

@@ -25,6 +25,7 @@ struct state_record {
 
 struct simulated_state {
   std::map<mirror::slot_index, destination_pid> pool;
+  std::int16_t producer_epoch = 0;
   std::int64_t next_pid = 5'000'000;  // far from any source producer id
   state_record partition;
   double fault_probability = 0;
@@ -47,19 +48,19 @@ class state_writer {
 
 class simulated_pool final : public mirror::producer_pool {
  public:
-  simulated_pool(simulated_state& state, state_writer writer) : state_(state), writer_(std::move(writer)) {}
+  simulated_pool(simulated_state& state, state_writer writer) : state_(state), writer_(std::move(writer)), inherited_epoch_(state.producer_epoch), epoch_(state.producer_epoch) {}
 
   asio::awaitable<result<destination_pid>> at(mirror::slot_index index) override;
   [[nodiscard]] std::optional<mirror::slot_index> index_of(destination_pid pid) const override;
   [[nodiscard]] std::int16_t epoch() const override { return epoch_; }
-  void raise_above(std::int16_t seen) override {
-    if (epoch_ <= seen) epoch_ = static_cast<std::int16_t>(seen + 1);
-  }
+  [[nodiscard]] std::int16_t inherited_epoch() const override { return inherited_epoch_; }
+  asio::awaitable<result<void>> raise_above(std::int16_t seen) override;
 
  private:
   simulated_state& state_;
   state_writer writer_;
-  std::int16_t epoch_ = 0;
+  std::int16_t inherited_epoch_;
+  std::int16_t epoch_;
 };
 
 class simulated_journal final : public mirror::partition_journal {
@@ -74,9 +75,10 @@ class simulated_journal final : public mirror::partition_journal {
   asio::awaitable<result<void>> record_fill_plan(std::int64_t fill_to) override;
   asio::awaitable<result<void>> clear_fill_plan() override;
   [[nodiscard]] std::optional<std::int64_t> hand_over() const override { return state_.partition.hand_over; }
-  asio::awaitable<result<void>> record_hand_over(std::int64_t end, std::vector<mirror::remembered_open_slot> open) override;
+  asio::awaitable<result<void>> record_hand_over(std::int64_t end) override;
   asio::awaitable<result<void>> clear_hand_over() override;
   [[nodiscard]] std::vector<mirror::remembered_open_slot> open_slots() const override { return state_.partition.open_slots; }
+  asio::awaitable<result<void>> record_open_slots(std::vector<mirror::remembered_open_slot> open) override;
 
  private:
   simulated_state& state_;

@@ -88,7 +88,7 @@ expected_log expect(const std::vector<source_batch>& source, std::int64_t start,
       if (batch.append_time && batch.magic > 0) at.record.timestamp = *batch.append_time;
       if (batch.magic == 0) at.record.timestamp = wire::no_timestamp;
       if (batch.transactional) {
-        const auto slot = log.open.try_emplace(batch.producer_id, core::open_transaction{lowest_free(log.open), record.offset}).first;
+        const auto slot = log.open.try_emplace(batch.producer_id, core::open_transaction{lowest_free(log.open), record.offset, -1, 0}).first;
         at.producer = slot->second.slot;
       }
       log.contents[record.offset] = std::move(at);
@@ -154,7 +154,7 @@ std::string text(const std::vector<core::planned_write>& plan) {
 core::producer_slots slots_of(const open_slots& open) {
   core::producer_slots slots;
   for (const auto& [producer, transaction] : open) {
-    require(slots.restore(source_pid{producer}, transaction.slot, transaction.first_offset), "the test opens a slot twice");
+    require(slots.restore(source_pid{producer}, transaction), "the test opens a slot twice");
   }
   return slots;
 }

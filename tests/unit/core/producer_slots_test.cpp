@@ -76,10 +76,10 @@ TEST_CASE("restore takes a free slot of a producer that has none, and nothing el
   }));
   CAPTURE(r.what);
   producer_slots slots;
-  REQUIRE(slots.restore({10}, 0, 100));
-  REQUIRE(slots.restore({12}, 2, 102));
+  REQUIRE(slots.restore({10}, {0, 100, -1, 0, {}}));
+  REQUIRE(slots.restore({12}, {2, 102, -1, 0, {}}));
 
-  CHECK(slots.restore({r.producer}, r.slot, 500) == r.taken_up);
+  CHECK(slots.restore({r.producer}, {r.slot, 500, -1, 0, {}}) == r.taken_up);
   CHECK(slots.open_transactions().size() == (r.taken_up ? 3u : 2u));
   CHECK(slots.find({10}) == 0);
   CHECK(slots.find({12}) == 2);
@@ -94,7 +94,7 @@ TEST_CASE("restore takes a free slot of a producer that has none, and nothing el
 
 TEST_CASE("restored slots leave gaps that new transactions fill from below", "[producer_slots]") {
   producer_slots slots;
-  REQUIRE(slots.restore({10}, 3, 100));
+  REQUIRE(slots.restore({10}, {3, 100, -1, 0, {}}));
   CHECK(slots.open({11}, 101) == 0);
   CHECK(slots.open({12}, 102) == 1);
   CHECK(slots.open({13}, 103) == 2);

@@ -12,7 +12,7 @@ namespace {
 using texts = std::vector<std::string>;
 
 std::shared_ptr<append_lane> lane_of(lane_scene& s, client::cluster& c) {
-  auto lane = std::make_shared<append_lane>(s.executor(), c, broker_id{1}, 0, "kafka-mirrord-test", 5000ms);
+  auto lane = std::make_shared<append_lane>(s.executor(), c, broker_id{1}, 0, "kafka-mirrord-test", 5000ms, s.lease);
   s.closes(lane);
   return lane;
 }
@@ -376,6 +376,12 @@ TEST_CASE("where no connection can be made all that is collected fails with the 
     CHECK_FALSE(c.metadata().is_fresh(orders_0));
 
     s.broker.accept_again();
+    while (true) {  // until the back-off is over
+      const auto connection = co_await c.connection_to(broker_id{1}, 0);
+      if (connection) break;
+      const bool slept = co_await client::sleep_for(1ms);
+      CHECK(slept);
+    }
     const auto again = lane->append(orders_0, epoch_5, batch("again"));
     auto request = co_await s.broker.next<wire::produce_request>();
     CHECK(contents(request.body) == texts{"orders-0 again"});
@@ -388,7 +394,7 @@ TEST_CASE("where no connection can be made all that is collected fails with the 
 TEST_CASE("a broker that nobody lists fails the append", "[lanes][append]") {
   lane_scene s;
   s.play([&](client::cluster& c) -> awaitable<void> {
-    const auto lane = std::make_shared<append_lane>(s.executor(), c, broker_id{9}, 0, "kafka-mirrord-test", 5000ms);
+    const auto lane = std::make_shared<append_lane>(s.executor(), c, broker_id{9}, 0, "kafka-mirrord-test", 5000ms, s.lease);
     s.closes(lane);
     const auto nobody = co_await arrived(lane->append(orders_0, epoch_5, batch("a")));
     CHECK(code_of_failure(nobody) == errc::not_found);

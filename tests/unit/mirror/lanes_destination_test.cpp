@@ -19,9 +19,9 @@ using texts = std::vector<std::string>;
 struct destination {
   destination(lane_scene& s, client::cluster& c)
       : lanes(std::make_shared<destination_lanes>(destination_lanes{
-            {2, [&s, &c](broker_id broker, int index) { return std::make_unique<append_lane>(s.executor(), c, broker, index, "kafka-mirrord-test", 5000ms); }},
-            {1, [&s, &c](broker_id broker, int index) { return std::make_unique<marker_lane>(s.executor(), c, broker, 2 + index, 5000ms); }}})),
-        log(s.executor(), c, *lanes, orders_0) {
+            {2, [&s, &c](broker_id broker, int index) { return std::make_unique<append_lane>(s.executor(), c, broker, index, "kafka-mirrord-test", 5000ms, s.lease); }},
+            {1, [&s, &c](broker_id broker, int index) { return std::make_unique<marker_lane>(s.executor(), c, broker, 2 + index, 5000ms, s.lease); }}})),
+        log(s.executor(), c, *lanes, s.lease, orders_0) {
     s.at_end.push_back([held = lanes]() -> awaitable<void> {
       co_await held->appends.close();
       co_await held->markers.close();
@@ -49,7 +49,7 @@ TEST_CASE("a partition always has the same lane to a broker, and lanes are made 
     std::set<std::pair<std::int32_t, int>> made;
     auto table = std::make_shared<lane_table<marker_lane>>(4, [&](broker_id broker, int index) {
       CHECK(made.emplace(broker.value, index).second);
-      return std::make_unique<marker_lane>(s.executor(), c, broker, index, 5000ms);
+      return std::make_unique<marker_lane>(s.executor(), c, broker, index, 5000ms, s.lease);
     });
     s.closes(table);
     CHECK(made.empty());

@@ -15,7 +15,7 @@ using texts = std::vector<std::string>;
 using marker_answer = std::shared_ptr<one_shot<result<void>>>;
 
 std::shared_ptr<marker_lane> lane_of(lane_scene& s, client::cluster& c) {
-  auto lane = std::make_shared<marker_lane>(s.executor(), c, broker_id{1}, 4, 5000ms);
+  auto lane = std::make_shared<marker_lane>(s.executor(), c, broker_id{1}, 4, 5000ms, s.lease);
   s.closes(lane);
   return lane;
 }

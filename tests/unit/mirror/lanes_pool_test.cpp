@@ -184,12 +184,14 @@ TEST_CASE("the mirror's producer epoch only rises", "[lanes][pool]") {
     const auto store = co_await p.open_store("one");
     const auto pool = p.pool(c, *store);
     CHECK(pool->epoch() == 0);
-    pool->raise_above(-1);
-    CHECK(pool->epoch() == 0);
-    pool->raise_above(4);
-    CHECK(pool->epoch() == 5);
-    pool->raise_above(4);
-    pool->raise_above(2);
-    CHECK(pool->epoch() == 5);
+    for (const std::int16_t seen : {-1, 4, 4, 2}) {
+      auto raised = co_await pool->raise_above(seen);
+      CHECK(raised.has_value());
+      CHECK(pool->epoch() == (seen == -1 ? 0 : 5));
+    }
+    CHECK(pool->inherited_epoch() == 0);
+    const auto successor = p.pool(c, *store);
+    CHECK(successor->inherited_epoch() == 5);
+    CHECK(successor->epoch() == 5);
   });
 }

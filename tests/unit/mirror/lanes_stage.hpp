@@ -5,6 +5,7 @@
 #include "client/cluster.hpp"
 #include "mirror/async.hpp"
 #include "mirror/ports.hpp"
+#include "mirror/write_lease.hpp"
 #include "tests/support/fake_broker.hpp"
 #include "wire/fetch.hpp"
 #include "wire/metadata.hpp"
@@ -97,6 +98,8 @@ struct lane_scene {
   fake::stage stage;
   lane_broker broker{stage.io};
   connection_settings settings = broker.settings();
+  std::chrono::nanoseconds now{0};  // of the lease
+  write_lease lease{std::chrono::seconds(7), [this] { return now; }};
   std::vector<std::function<awaitable<void>()>> at_end;
 
   void play(std::function<awaitable<void>(client::cluster&)> story);

@@ -87,8 +87,9 @@ TEST_CASE("state records have the bytes of Kafka's coordinator records", "[state
                bytes("00 00 00 00 00 00 00 00 0c 8a 00"));
   check_record(hand_over_key{some_partition()}, bytes("00 68 " + some_partition_bytes), hand_over_value{"host-1", 7, 1},
                bytes("00 00 07 'host-1' 00 00 00 00 00 00 00 07 00 00 00 00 00 00 00 01 00"));
+  check_record(producer_epoch_key{"a-to-b"}, bytes("00 6a 00 06 'a-to-b'"), producer_epoch_value{258}, bytes("00 00 01 02 00"));
   check_record(open_slot_key{some_partition(), 2}, bytes("00 69 " + some_partition_bytes + " 00 00 00 02"),
-               open_slot_value{source_pid{-2}, 255}, bytes("00 00 ff ff ff ff ff ff ff fe 00 00 00 00 00 00 00 ff 00"));
+               open_slot_value{source_pid{-2}, 255, 7, 9}, bytes("00 00 ff ff ff ff ff ff ff fe 00 00 00 00 00 00 00 ff 00 07 00 00 00 00 00 00 00 09 00"));
 }
 
 TEST_CASE("long strings in state values take a two-byte length", "[state_records]") {
@@ -112,7 +113,7 @@ TEST_CASE("absurd lengths in state records are malformed", "[state_records]") {
 }
 
 TEST_CASE("unknown kinds of state records are no errors", "[state_records]") {
-  for (const char* key : {"00 00", "00 01", "00 02", "00 6a 00 01 'm'", "7f ff", "ff ff 01"}) {
+  for (const char* key : {"00 00", "00 01", "00 02", "01 00 00 01 'm'", "7f ff", "ff ff 01"}) {
     CHECK(inspect(bytes(key), "anything").verdict == readability::unknown_kind);
     CHECK(inspect(bytes(key), std::nullopt).verdict == readability::unknown_kind);
   }

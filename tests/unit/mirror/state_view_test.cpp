@@ -43,7 +43,7 @@ TEST_CASE("the state view lists one kind of one mirror", "[state_view]") {
   put(view, 2, mirror_topic_key{"mm", some_topic(3)}, {"other mirror, longer name", {}, "c"});
   put(view, 3, mirror_topic_key{"l", some_topic(3)}, {"other mirror", {}, "c"});
   put(view, 4, mirror_key{"m"}, {"c", 0});
-  put(view, 5, open_slot_key{{"m", some_topic(1), 0}, 1}, {source_pid{5}, 6});
+  put(view, 5, open_slot_key{{"m", some_topic(1), 0}, 1}, {source_pid{5}, 6, 0, 0});
 
   const auto topics = view.list<mirror_topic_key>("m");
   REQUIRE(topics.size() == 2);
