@@ -27,6 +27,10 @@ class Cluster:
         self.bootstrap = (self.directory / "bootstrap").read_text(encoding="utf-8").strip()
         self._settings = dict(line.partition("=")[::2] for line in (self.directory / "settings").read_text(encoding="utf-8").splitlines())
 
+    def proxied_port(self, broker: int) -> int:
+        """Where a broker of a cluster started with --proxied takes what comes through the proxy."""
+        return int(self._settings[f"port.proxied.{broker}"])
+
     def security(self, user: str = "admin", mechanism: str = "SCRAM-SHA-512") -> dict[str, str]:
         """What a client needs beside the address, in the words that librdkafka and the daemon share."""
         protocol = self._settings["security"]

@@ -1,0 +1,296 @@
+"""What a fault proxy can do to requests and answers on their way between a client and a broker.
+
+A fault is added to `Faults` while traffic flows, takes the requests that it is meant for, and remembers what it did, so
+that a test can assert that it happened. All of it may be used from any thread.
+"""
+
+import dataclasses
+import functools
+import threading
+import time
+from typing import Callable
+
+from kafka_frames import Message, decode_answer, decode_request, encode_answer, encode_request, markers_of, partitions_of
+from kafka_layouts import LAYOUTS, Api
+from waiting import NotYet, wait_until
+
+FIRED_SECONDS = 30
+
+
+@dataclasses.dataclass
+class Exchange:
+    """One request on its way, and its connection."""
+
+    api: int
+    version: int
+    frame: bytes   # the request as the client sent it, without its leading size
+    broker: int    # which of the proxy's brokers it is for
+    connection: "Connection"
+    taken_by: list["Fault"] = dataclasses.field(default_factory=list)
+
+    @functools.cached_property
+    def request(self) -> Message:
+        """Its fields; none where the API is not known by them. Not to be altered."""
+        return decode_request(self.frame) if self.api in LAYOUTS else {}
+
+
+class Connection:
+    """The switches of one connection, which faults may turn."""
+
+    def __init__(self) -> None:
+        self.silent = False                   # answers are read from the broker and go no further
+        self.behind_next: bytes | None = None  # an answer that goes on after the next one
+        self.close_client: Callable[[], None] = lambda: None
+
+
+@dataclasses.dataclass
+class Passed:
+    """One request that went through, or did not."""
+
+    at: float  # time.monotonic()
+    api: int
+    size: int
+    broker: int
+
+
+Where = Callable[[Message], bool]
+
+
+class Fault:
+    """Takes the nth request of an API that the condition holds for, and the next ones up to `times`; lets all pass as they are."""
+
+    def __init__(self, api: Api, where: Where, nth: int = 1, times: int = 1) -> None:
+        self.api, self.where, self.nth, self.times = api, where, nth, times
+        self.matching = 0             # requests that the condition held for
+        self.done: list[Exchange] = []  # what the fault was done to
+        self.cleared = threading.Event()
+
+    def takes(self, exchange: Exchange) -> bool:
+        """Whether this request is one of those; called once for each request."""
+        if exchange.api != self.api or self.cleared.is_set() or not self.where(exchange.request):
+            return False
+        self.matching += 1
+        return self.nth <= self.matching < self.nth + self.times
+
+    def on_request(self, exchange: Exchange, frame: bytes) -> bytes | None:
+        """The request as it goes on to the broker; None: it does not."""
+        return frame
+
+    def on_answer(self, exchange: Exchange, frame: bytes) -> bytes | None:
+        """The answer as it goes on to the client; None: it does not."""
+        return frame
+
+    def clear(self) -> None:
+        """Ends it: nothing more is taken, what is held goes on."""
+        self.cleared.set()
+
+    def wait_fired(self, count: int = 1, seconds: float = FIRED_SECONDS) -> None:
+        """Waits until it was done to so many requests."""
+
+        def fired() -> bool:
+            if len(self.done) < count:
+                raise NotYet(f"{len(self.done)} done, {self.matching} matching requests seen, of which number {self.nth} is the first meant")
+            return True
+
+        wait_until(fired, f"{type(self).__name__} of {count} {self.api.name} request(s)", seconds, pause=0.02)
+
+
+class LoseAnswer(Fault):
+    """The broker acts, its answer is lost: the connection ends, or nothing more comes over it."""
+
+    def __init__(self, api: Api, where: Where, nth: int = 1, silent: bool = False) -> None:
+        super().__init__(api, where, nth)
+        self._silent = silent
+
+    def on_answer(self, exchange: Exchange, frame: bytes) -> bytes | None:
+        if self._silent:
+            exchange.connection.silent = True
+        else:
+            exchange.connection.close_client()
+        self.done.append(exchange)
+        return None
+
+
+class LoseRequest(Fault):
+    """The request never reaches the broker; its connection ends."""
+
+    def on_request(self, exchange: Exchange, frame: bytes) -> bytes | None:
+        exchange.connection.close_client()
+        self.done.append(exchange)
+        return None
+
+
+class HoldRequest(Fault):
+    """The request, and all behind it on its connection, stay on the way until release(), whatever becomes of the client."""
+
+    def __init__(self, api: Api, where: Where, nth: int = 1, times: int = 1) -> None:
+        super().__init__(api, where, nth, times)
+        self._released = threading.Event()
+        self.answered: list[bytes] = []  # what the broker said to those that were released
+
+    def on_request(self, exchange: Exchange, frame: bytes) -> bytes | None:
+        self.done.append(exchange)
+        self._released.wait()
+        return frame
+
+    def on_answer(self, exchange: Exchange, frame: bytes) -> bytes | None:
+        self.answered.append(frame)
+        return frame
+
+    def release(self) -> None:
+        """Lets it go on to the broker."""
+        self._released.set()
+
+    def release_and_wait(self) -> Message:
+        """Lets it go on; the fields of the broker's answer to the first one that was held."""
+        self.release()
+        wait_until(lambda: self.answered, f"the broker's answer to the held {self.api.name} request", FIRED_SECONDS, pause=0.02)
+        return decode_answer(self.api, self.done[0].version, self.answered[0])
+
+    def clear(self) -> None:
+        super().clear()
+        self.release()
+
+
+class HoldAnswer(Fault):
+    """The broker acts, its answer, and all behind it on its connection, stay on the way until release()."""
+
+    def __init__(self, api: Api, where: Where, nth: int = 1) -> None:
+        super().__init__(api, where, nth)
+        self._released = threading.Event()
+
+    def on_answer(self, exchange: Exchange, frame: bytes) -> bytes | None:
+        self.done.append(exchange)
+        self._released.wait()
+        return frame
+
+    def release(self) -> None:
+        """Lets it go on to the client."""
+        self._released.set()
+
+    def clear(self) -> None:
+        super().clear()
+        self.release()
+
+
+class RewriteRequest(Fault):
+    """The broker gets another request: `change` alters its fields in place."""
+
+    def __init__(self, api: Api, where: Where, change: Callable[[Message], None], nth: int = 1, times: int = 1) -> None:
+        super().__init__(api, where, nth, times)
+        self._change = change
+
+    def on_request(self, exchange: Exchange, frame: bytes) -> bytes | None:
+        message = decode_request(frame)
+        self._change(message)
+        self.done.append(exchange)
+        return encode_request(frame, message)
+
+
+class RewriteAnswer(Fault):
+    """The client gets another answer than the broker gave: `change` alters its fields in place."""
+
+    def __init__(self, api: Api, where: Where, change: Callable[[Message], None], nth: int = 1, times: int = 1) -> None:
+        super().__init__(api, where, nth, times)
+        self._change = change
+
+    def on_answer(self, exchange: Exchange, frame: bytes) -> bytes | None:
+        message = decode_answer(self.api, exchange.version, frame)
+        self._change(message)
+        self.done.append(exchange)
+        return encode_answer(self.api, exchange.version, frame, message)
+
+
+def error_of(topic: str, partition: int, code: int) -> Callable[[Message], None]:
+    """For RewriteAnswer: puts an error code where the answer speaks of a partition."""
+
+    def change(message: Message) -> None:
+        for entry in partitions_of(message, topic, partition):
+            entry["error_code"] = code
+            if "base_offset" in entry:
+                entry["base_offset"] = -1
+
+    return change
+
+
+class Refuse(Fault):
+    """Partitions are taken out of a request before the broker sees it, and each is answered with an error code.
+
+    `only`: this partition of a topic; without it everything in the request.
+    """
+
+    def __init__(self, api: Api, where: Where, code: int, only: tuple[str, int] | None = None, nth: int = 1, times: int = 1) -> None:
+        super().__init__(api, where, nth, times)
+        self._code, self._only = code, only
+
+    def on_request(self, exchange: Exchange, frame: bytes) -> bytes | None:
+        message = decode_request(frame)
+        for marker in markers_of(message):
+            for topic in marker["topics"]:
+                topic["partitions"] = [p for p in topic["partitions"] if not self._is_meant(topic, p)]
+            marker["topics"] = [topic for topic in marker["topics"] if topic["partitions"]]
+        if "markers" in message:
+            message["markers"] = [marker for marker in message["markers"] if marker["topics"]]
+        return encode_request(frame, message)
+
+    def on_answer(self, exchange: Exchange, frame: bytes) -> bytes | None:
+        answer = decode_answer(self.api, exchange.version, frame)
+        for marker in markers_of(exchange.request):
+            refused = [{"name": topic["name"], "partitions": [self._refusal(number_of(p))], "tags": []}
+                       for topic in marker["topics"] for p in topic["partitions"] if self._is_meant(topic, p)]
+            if "markers" in answer:
+                answer["markers"].append({"producer_id": marker["producer_id"], "topics": refused, "tags": []})
+            else:
+                answer["topics"] += refused
+        self.done.append(exchange)
+        return encode_answer(self.api, exchange.version, frame, answer)
+
+    def _is_meant(self, topic: Message, partition: object) -> bool:
+        return self._only is None or self._only == (topic["name"], number_of(partition))
+
+    def _refusal(self, partition: int) -> Message:
+        """An entry for the answer of any API: it is encoded with the fields that this one has."""
+        return {"index": partition, "error_code": self._code, "base_offset": -1, "log_append_time_ms": -1, "log_start_offset": -1,
+                "record_errors": [], "error_message": None, "leader_epoch": -1, "end_offset": -1, "tags": []}
+
+
+def number_of(partition: object) -> int:
+    """The partition number of an entry of a request."""
+    return partition["index"] if isinstance(partition, dict) else partition
+
+
+class SwapAnswers(Fault):
+    """The answer comes after the one that follows it on its connection, which no broker does."""
+
+    def on_answer(self, exchange: Exchange, frame: bytes) -> bytes | None:
+        exchange.connection.behind_next = frame
+        self.done.append(exchange)
+        return None
+
+
+class Faults:
+    """The faults that are in force, and what has passed."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._faults: list[Fault] = []
+        self.passed: list[Passed] = []
+
+    def add(self, fault: Fault) -> Fault:
+        """From now on; returns it."""
+        with self._lock:
+            self._faults.append(fault)
+        return fault
+
+    def clear(self) -> None:
+        """Ends all of them."""
+        with self._lock:
+            faults, self._faults = self._faults, []
+        for fault in faults:
+            fault.clear()
+
+    def take(self, exchange: Exchange) -> None:
+        """Shows a request that has come from a client to all faults."""
+        with self._lock:
+            self.passed.append(Passed(time.monotonic(), exchange.api, len(exchange.frame), exchange.broker))
+            exchange.taken_by = [fault for fault in self._faults if fault.takes(exchange)]
