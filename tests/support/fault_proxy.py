@@ -94,9 +94,8 @@ class Link:
                 self._faults.take(exchange)
                 self._waiting[header.correlation] = exchange
                 for fault in exchange.taken_by:
-                    frame = fault.on_request(exchange, frame)
-                    if frame is None:
-                        break
+                    if frame is not None or fault.loses:
+                        frame = fault.on_request(exchange, frame)
                 if frame is None:
                     del self._waiting[header.correlation]
                 else:
@@ -112,9 +111,8 @@ class Link:
             while (frame := read_frame(self._server)) is not None:
                 exchange = self._waiting.pop(correlation_of(frame), None)
                 for fault in exchange.taken_by if exchange else []:
-                    frame = fault.on_answer(exchange, frame)
-                    if frame is None:
-                        break
+                    if frame is not None or fault.loses:
+                        frame = fault.on_answer(exchange, frame)
                 if frame is not None and not self._connection.silent:
                     self._answer(frame)
                 self._end_when_answered()

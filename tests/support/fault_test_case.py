@@ -1,5 +1,7 @@
 """What the tests of ambiguity share: a destination whose brokers the daemon reaches through a fault proxy only."""
 
+from typing import Callable
+
 from confluent_kafka import Producer, TopicPartition
 
 from fault_proxy import FaultProxy
@@ -68,9 +70,9 @@ class FaultTestCase(LabTestCase):
         self.transaction(topic, 2, partition, commit=False)
         self.batches(topic, 4, partition)
 
-    def mixed_topic(self, partitions: int = 1) -> str:
+    def mixed_topic(self, name: str = "", partitions: int = 1) -> str:
         """A new topic on the source with that in each partition."""
-        topic = self.create_topic(self.source, partitions=partitions)
+        topic = self.create_topic(self.source, name, partitions=partitions)
         for partition in range(partitions):
             self.mixed(topic, partition)
         return topic
@@ -90,6 +92,16 @@ class FaultTestCase(LabTestCase):
         admin = self.source.admin()
         return read_ends(admin, topic, [partition])[partition].leo
 
+    def run_with_faults(self, daemon: MirrorDaemon, topics: dict[str, Callable[[str], Fault]]) -> None:
+        """Starts the daemon with a fault for each topic; all must happen and be recovered from."""
+        faults = [self.fault(make(topic)) for topic, make in topics.items()]
+        daemon.start()
+        for topic, fault in zip(topics, faults):
+            with self.subTest(topic):
+                fault.wait_fired()
+                self.assert_recovered(daemon, topic)
+        self.assert_mirrored(daemon, list(topics))
+
     def assert_recovered(self, daemon: MirrorDaemon, topic: str, partition: int = 0, error: str = "") -> None:
         """The log tells that the partition met this error and went on by itself."""
         daemon.wait_log(rf"partition_retries .*partition={topic}-{partition} .*{error}")
@@ -103,11 +115,6 @@ class FaultTestCase(LabTestCase):
             self.mixed(topic)
         daemon.wait_mirrored(self.source.admin(), topics)
         self.assert_equal_topics(topics)
-
-
-def is_transactional(message: Message) -> bool:
-    """Of a Produce request."""
-    return message["transactional_id"] is not None
 
 
 def marker_count(message: Message, topic: str, partition: int) -> int:

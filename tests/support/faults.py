@@ -59,6 +59,8 @@ Where = Callable[[Message], bool]
 class Fault:
     """Takes the nth request of an API that the condition holds for, and the next ones up to `times`; lets all pass as they are."""
 
+    loses = False  # true: it can happen to a request or an answer that another fault has lost already
+
     def __init__(self, api: Api, where: Where, nth: int = 1, times: int = 1) -> None:
         self.api, self.where, self.nth, self.times = api, where, nth, times
         self.matching = 0             # requests that the condition held for
@@ -98,6 +100,8 @@ class Fault:
 class LoseAnswer(Fault):
     """The broker acts, its answer is lost: the connection ends, or nothing more comes over it."""
 
+    loses = True
+
     def __init__(self, api: Api, where: Where, nth: int = 1, silent: bool = False) -> None:
         super().__init__(api, where, nth)
         self._silent = silent
@@ -113,6 +117,8 @@ class LoseAnswer(Fault):
 
 class LoseRequest(Fault):
     """The request never reaches the broker; its connection ends."""
+
+    loses = True
 
     def on_request(self, exchange: Exchange, frame: bytes) -> bytes | None:
         exchange.connection.close_client()
