@@ -12,7 +12,6 @@ from log_reader import read_ends
 from mirror_daemon import MirrorDaemon
 from record_writers import FLUSH_SECONDS, flush, make_producer, send
 
-REQUEST_TIMEOUT = "2s"  # of the daemon on the destination: a silent connection is given up after 3 s
 RECORDS_PER_BATCH = 3
 
 
@@ -20,6 +19,7 @@ class FaultTestCase(LabTestCase):
     """All other clients go past the proxy, so no fault can bend what they see."""
 
     BROKERS = 1
+    REQUEST_TIMEOUT = "2s"  # of the daemon on the destination: a silent connection is given up after 3 s
     DESTINATION_SETTINGS: list[str] = []
     proxy: FaultProxy
 
@@ -41,7 +41,7 @@ class FaultTestCase(LabTestCase):
 
     def configuration(self, topics: list[str], mirror: str = "", **settings: object) -> dict[str, object]:
         configuration = super().configuration(topics, mirror, **settings)
-        configuration["destination"] = {"bootstrap.servers": self.proxy.bootstrap, "request.timeout.ms": REQUEST_TIMEOUT}
+        configuration["destination"] = {"bootstrap.servers": self.proxy.bootstrap, "request.timeout.ms": self.REQUEST_TIMEOUT}
         return configuration
 
     def fault(self, fault: Fault) -> Fault:
