@@ -48,7 +48,7 @@ class FaultProxy:
             link = Link(client, server, broker, self.faults)
             with self._lock:
                 self._links = [known for known in self._links if known.is_alive()] + [link]
-            link.start()
+                link.start()
 
     def stop(self) -> None:
         """Ends the faults and all connections."""

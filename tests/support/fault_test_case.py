@@ -1,12 +1,15 @@
 """What the tests of ambiguity share: a destination whose brokers the daemon reaches through a fault proxy only."""
 
+import socket
+import struct
 from typing import Callable
 
 from confluent_kafka import Producer, TopicPartition
 
-from fault_proxy import FaultProxy
+from fault_proxy import LOOPBACK, FaultProxy, read_frame, write_frame
 from faults import Fault
-from kafka_frames import Message, partitions_of
+from kafka_frames import Message, decode_answer, encode_request, partitions_of
+from kafka_layouts import Api
 from lab_test_case import DESTINATION_OPTIONS, REQUEST_SECONDS, LabTestCase
 from log_reader import read_ends
 from mirror_daemon import MirrorDaemon
@@ -101,6 +104,17 @@ class FaultTestCase(LabTestCase):
                 fault.wait_fired()
                 self.assert_recovered(daemon, topic)
         self.assert_mirrored(daemon, list(topics))
+
+    def producers(self, topic: str, partition: int = 0, broker: int = 1) -> list[Message]:
+        """The producers that the destination's leader knows in a partition."""
+        request = encode_request(struct.pack(">hhi", Api.DESCRIBE_PRODUCERS, 0, 1) + b"\0\0\0",
+                                 {"topics": [{"name": topic, "partitions": [partition], "tags": []}], "tags": []})
+        with socket.create_connection((LOOPBACK, self.destination.proxied_port(broker)), REQUEST_SECONDS) as connection:
+            write_frame(connection, request)
+            answer = decode_answer(Api.DESCRIBE_PRODUCERS, 0, read_frame(connection))
+        entry = next(partitions_of(answer, topic, partition))
+        self.assertEqual(entry["error_code"], 0)
+        return entry["producers"]
 
     def assert_recovered(self, daemon: MirrorDaemon, topic: str, partition: int = 0, error: str = "") -> None:
         """The log tells that the partition met this error and went on by itself."""

@@ -147,11 +147,11 @@ class HoldRequest(Fault):
         """Lets it go on to the broker."""
         self._released.set()
 
-    def release_and_wait(self) -> Message:
-        """Lets it go on; the fields of the broker's answer to the first one that was held."""
+    def release_and_wait(self) -> list[Message]:
+        """Lets it go on; what the broker answered to each that was held."""
         self.release()
-        wait_until(lambda: self.answered, f"the broker's answer to the held {self.api.name} request", FIRED_SECONDS, pause=0.02)
-        return decode_answer(self.api, self.done[0].version, self.answered[0])
+        wait_until(lambda: len(self.answered) == len(self.done), f"the broker's answers to held {self.api.name} requests", FIRED_SECONDS, pause=0.02)
+        return [decode_answer(self.api, exchange.version, frame) for exchange, frame in zip(self.done, self.answered)]
 
     def clear(self) -> None:
         super().clear()
@@ -159,19 +159,28 @@ class HoldRequest(Fault):
 
 
 class HoldAnswer(Fault):
-    """The broker acts, its answer, and all behind it on its connection, stay on the way until release()."""
+    """The broker acts, its answer, and all behind it on its connection, stay on the way until release() or lose()."""
 
     def __init__(self, api: Api, where: Where, nth: int = 1) -> None:
         super().__init__(api, where, nth)
         self._released = threading.Event()
+        self._lost = False
 
     def on_answer(self, exchange: Exchange, frame: bytes) -> bytes | None:
         self.done.append(exchange)
         self._released.wait()
+        if self._lost:
+            exchange.connection.close_client()
+            return None
         return frame
 
     def release(self) -> None:
         """Lets it go on to the client."""
+        self._released.set()
+
+    def lose(self) -> None:
+        """It is lost, and its connection ends."""
+        self._lost = True
         self._released.set()
 
     def clear(self) -> None:
