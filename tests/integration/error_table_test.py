@@ -6,8 +6,9 @@ import unittest
 from confluent_kafka.admin import NewTopic
 
 from error_rows import ErrorRow, read_rows
+from fault_kinds import Refuse, RewriteAnswer, error_of
 from fault_test_case import FaultTestCase
-from faults import Fault, Refuse, RewriteAnswer, error_of
+from faults import Fault
 from kafka_frames import is_about
 from kafka_layouts import Api
 from lab_test_case import REQUEST_SECONDS, led_partitions

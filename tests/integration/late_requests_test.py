@@ -2,10 +2,11 @@
 
 import unittest
 
+from fault_kinds import HoldRequest
 from fault_test_case import FaultTestCase, marker_count
-from faults import HoldRequest
 from kafka_frames import Message, is_about, partitions_of
 from kafka_layouts import Api
+from mirror_daemon import MirrorDaemon
 
 HOLE = 200
 FENCED = 47  # INVALID_PRODUCER_EPOCH
@@ -41,7 +42,25 @@ class LateRequestsTest(FaultTestCase):
         held = self.fault(HoldRequest(Api.WRITE_TXN_MARKERS, lambda message: marker_count(message, topic, 0) == HOLE))
         self.check(daemon, {topic: held}, FENCED)
 
-    def check(self, daemon, held: dict[str, HoldRequest], *codes: int) -> None:
+    def test_marker_between_the_recovery_read_and_the_successor_s_own_is_found(self) -> None:
+        """No broker can tell the two apart; both are appended, and the partition fails with both offsets."""
+        topic, other = self.mixed_topic(), self.mixed_topic()
+        late = self.fault(HoldRequest(Api.WRITE_TXN_MARKERS, is_about(topic, 0)))
+        daemon = self.mirror([topic, other])
+        late.wait_fired()
+        daemon.kill()
+        own = self.fault(HoldRequest(Api.WRITE_TXN_MARKERS, is_about(topic, 0)))
+        daemon.start()
+        own.wait_fired()
+        for fault in (late, own):
+            self.assertEqual(codes_of(fault.release_and_wait()[0], topic), [0])
+        entry = daemon.wait_partition(topic, 0, state="FAILED")
+        self.assertEqual(entry["last_error"]["code"], "foreign_write")
+        self.assertRegex(entry["last_error"]["message"], r"offset \d+ where \d+ was expected")
+        daemon.wait_log(rf"error partition_failed .*partition={topic}-0 ")
+        self.assert_mirrored(daemon, [other])
+
+    def check(self, daemon: MirrorDaemon, held: dict[str, HoldRequest], *codes: int) -> None:
         """Kills and restarts the daemon while these are held, releases them when all is mirrored, and compares."""
         daemon.start()
         for fault in held.values():

@@ -3,8 +3,9 @@
 import unittest
 from typing import Callable
 
+from fault_kinds import HoldAnswer, LoseAnswer, LoseRequest, SwapAnswers
 from fault_test_case import FaultTestCase, marker_count
-from faults import Fault, HoldAnswer, LoseAnswer, LoseRequest, SwapAnswers, Where
+from faults import Fault, Where
 from kafka_frames import is_about
 from kafka_layouts import Api
 from mirror_daemon import MirrorDaemon

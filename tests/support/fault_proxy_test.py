@@ -6,8 +6,8 @@ import threading
 import unittest
 from pathlib import Path
 
+from fault_kinds import HoldAnswer, HoldRequest, LoseAnswer, LoseRequest, Refuse, RewriteAnswer, RewriteRequest, SwapAnswers, error_of
 from fault_proxy import LOOPBACK, FaultProxy, read_frame, shut, write_frame
-from faults import HoldAnswer, HoldRequest, LoseAnswer, LoseRequest, Refuse, RewriteAnswer, RewriteRequest, SwapAnswers, error_of
 from kafka_frames import decode_answer, decode_request, encode_answer, encode_request, is_about
 from kafka_layouts import Api
 from waiting import wait_until
