@@ -1,0 +1,116 @@
+"""Requests of a dead daemon that reach the destination late, after its successor has gone on: refused, recognised, or found."""
+
+import unittest
+
+from fault_kinds import HoldRequest
+from fault_test_case import FaultTestCase, marker_count
+from kafka_frames import Message, is_about, partitions_of
+from kafka_layouts import Api
+from mirror_daemon import MirrorDaemon
+
+HOLE = 200
+FENCED = 47  # INVALID_PRODUCER_EPOCH
+REPEATED_OR_OUT_OF_ORDER = (0, 45, FENCED)
+
+
+class LateRequestsTest(FaultTestCase):
+    """One broker. Requests are held on their way while the daemon is killed, started again and goes on."""
+
+    REQUEST_TIMEOUT = "20s"  # the first daemon dies before it has given up on any of them
+
+    def test_data(self) -> None:
+        appends = {"late-first-append": 1, "late-append-of-a-run": 3, "late-first-of-a-transaction": 5, "late-last-of-a-transaction": 6}
+        for topic in appends:
+            self.mixed_topic(topic)
+        held = {topic: self.fault(HoldRequest(Api.PRODUCE, is_about(topic, 0), nth)) for topic, nth in appends.items()}
+        self.check(self.daemon(self.configuration(list(appends), lanes=16)), held)
+
+    def test_markers(self) -> None:
+        for nth, what in ((1, "commit"), (2, "abort")):
+            with self.subTest(what):
+                topic = self.mixed_topic(f"late-{what}")
+                held = self.fault(HoldRequest(Api.WRITE_TXN_MARKERS, is_about(topic, 0), nth))
+                self.check(self.daemon(self.configuration([topic])), {topic: held}, FENCED)
+
+    def test_filler(self) -> None:
+        topic = self.mixed_topic("late-filler")
+        daemon = self.mirror([topic])
+        daemon.wait_mirrored(self.source.admin(), [topic])
+        daemon.stop()
+        self.hole(topic, HOLE)
+        self.mixed(topic)
+        held = self.fault(HoldRequest(Api.WRITE_TXN_MARKERS, lambda message: marker_count(message, topic, 0) == HOLE))
+        self.check(daemon, {topic: held}, FENCED)
+
+    def test_marker_between_the_recovery_read_and_the_successor_s_own_is_found(self) -> None:
+        """No broker can tell the two apart; both are appended, and the partition fails with both offsets."""
+        topic, other = self.mixed_topic(), self.mixed_topic()
+        late = self.fault(HoldRequest(Api.WRITE_TXN_MARKERS, is_about(topic, 0)))
+        daemon = self.mirror([topic, other])
+        late.wait_fired()
+        daemon.kill()
+        own = self.fault(HoldRequest(Api.WRITE_TXN_MARKERS, is_about(topic, 0)))
+        daemon.start()
+        own.wait_fired()
+        for fault in (late, own):
+            self.assertEqual(codes_of(fault.release_and_wait()[0], topic), [0])
+        entry = daemon.wait_partition(topic, 0, state="FAILED")
+        self.assertEqual(entry["last_error"]["code"], "foreign_write")
+        self.assertRegex(entry["last_error"]["message"], r"offset \d+ where \d+ was expected")
+        daemon.wait_log(rf"error partition_failed .*partition={topic}-0 ")
+        self.assert_mirrored(daemon, [other])
+
+    def check(self, daemon: MirrorDaemon, held: dict[str, HoldRequest], *codes: int) -> None:
+        """Kills and restarts the daemon while these are held, releases them when all is mirrored, and compares."""
+        daemon.start()
+        for fault in held.values():
+            fault.wait_fired()
+        daemon.kill()
+        daemon.start()
+        daemon.wait_mirrored(self.source.admin(), list(held))
+        for topic, fault in held.items():
+            answers = fault.release_and_wait()
+            found = {code for answer in answers for code in codes_of(answer, topic)}
+            self.assertLessEqual(found, set(codes or REPEATED_OR_OUT_OF_ORDER), topic)
+        self.assert_mirrored(daemon, list(held))
+
+
+class LateAgainTest(FaultTestCase):
+    """One broker. The first daemon gives up on a request and tries again under a raised epoch, which is held as well."""
+
+    def test_second_attempt_of_a_marker_arrives_after_the_successor_has_gone_on(self) -> None:
+        topic = self.mixed_topic()
+        held = self.fault(HoldRequest(Api.WRITE_TXN_MARKERS, is_about(topic, 0), times=2))
+        daemon = self.mirror([topic])
+        held.wait_fired(2)
+        daemon.kill()
+        daemon.start()
+        daemon.wait_mirrored(self.source.admin(), [topic])
+        answers = held.release_and_wait()
+        self.assertEqual([codes_of(answer, topic) for answer in answers], [[FENCED], [FENCED]])
+        self.assert_mirrored(daemon, [topic])
+
+    def test_first_append_under_an_epoch_that_other_partitions_had_raised(self) -> None:
+        raised, topic = self.mixed_topic(), self.unique("topic")
+        held = self.fault(HoldRequest(Api.WRITE_TXN_MARKERS, is_about(raised, 0), times=2))
+        mirror = self.unique("mirror")
+        daemon = self.mirror([raised, topic], mirror=mirror)
+        held.wait_fired(2)
+        daemon.wait_mirrored(self.source.admin(), [raised])
+        first = self.fault(HoldRequest(Api.PRODUCE, is_about(topic, 0)))
+        self.mixed_topic(topic)
+        first.wait_fired()
+        daemon.kill()
+        successor = self.mirror([topic], mirror=mirror)
+        successor.wait_mirrored(self.source.admin(), [topic])
+        first.release_and_wait()
+        self.assert_mirrored(successor, [topic])
+
+
+def codes_of(answer: Message, topic: str) -> list[int]:
+    """The error codes for partition 0 of a topic in an answer."""
+    return [entry["error_code"] for entry in partitions_of(answer, topic, 0)]
+
+
+if __name__ == "__main__":
+    unittest.main()
