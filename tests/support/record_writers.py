@@ -2,10 +2,11 @@
 
 import itertools
 import random
+import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Iterator
 
-from confluent_kafka import Producer
+from confluent_kafka import KafkaException, Producer
 
 PARTITIONS = 3
 FLUSH_SECONDS = 60
@@ -99,10 +100,7 @@ class TransactionGroup:
         for producer in self._producers * rounds:
             self.write(producer, per_round)
         for producer in chance.sample(self._producers, len(self._producers)):
-            if chance.random() < 1 / 3:
-                producer.abort_transaction(FLUSH_SECONDS)
-            else:
-                producer.commit_transaction(FLUSH_SECONDS)
+            end_transaction(producer, commit=chance.random() >= 1 / 3)
         return rounds * per_round * PARTITIONS * len(self._producers)
 
     def write(self, producer: Producer, count: int) -> None:
@@ -112,6 +110,24 @@ class TransactionGroup:
             for partition in range(PARTITIONS):
                 send(producer, self._topic, partition, key=f"t{self._number % 50}".encode(), value=plain_text(self._number, partition))
         flush(producer)
+
+
+def end_transaction(producer: Producer, commit: bool) -> None:
+    """Commits or aborts the way Kafka asks of applications: again after a passing error, by an abort where the error says so."""
+    deadline = time.monotonic() + FLUSH_SECONDS
+    while True:
+        try:
+            if commit:
+                producer.commit_transaction(FLUSH_SECONDS)
+            else:
+                producer.abort_transaction(FLUSH_SECONDS)
+            return
+        except KafkaException as problem:
+            error = problem.args[0]
+            if error.txn_requires_abort():
+                commit = False
+            elif not error.retriable() or time.monotonic() > deadline:
+                raise
 
 
 def leave_open(cluster: dict[str, object], topic: str, partition: int, transactional_id: str, count: int) -> Producer:
