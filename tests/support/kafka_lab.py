@@ -3,6 +3,7 @@
 import atexit
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
@@ -55,13 +56,42 @@ class Cluster:
         """Runs one of Kafka's own tools against the cluster; returns what it printed."""
         return self._lab.command("run", "--cluster", self.name, *arguments)
 
-    def kill(self) -> None:
-        """SIGKILL to broker 1."""
-        self._lab.command("kill", self.name, "1")
+    def kill(self, broker: int = 1) -> None:
+        """SIGKILL to one broker."""
+        self._lab.command("kill", self.name, str(broker))
 
-    def restart(self) -> None:
-        """Broker 1 again, on its data and its port."""
-        self._lab.command("restart", self.name, "1")
+    def restart(self, broker: int = 1) -> None:
+        """One broker again, on its data and its port."""
+        self._lab.command("restart", self.name, str(broker))
+
+    def pause(self, broker: int) -> None:
+        """SIGSTOP: the broker hangs with all its connections until resume()."""
+        self._signal(str(broker), signal.SIGSTOP)
+
+    def resume(self, broker: int) -> None:
+        """SIGCONT to a broker."""
+        self._signal(str(broker), signal.SIGCONT)
+
+    def kill_all(self) -> None:
+        """SIGKILL to all brokers and the controller at once, as when the power goes."""
+        nodes = sorted(path.name for path in (self.directory / "nodes").iterdir())
+        for node in nodes:
+            self._signal(node, signal.SIGKILL)
+
+    def restart_all(self) -> None:
+        """Everything again after kill_all(): the controller, which the brokers need, then one broker after the other."""
+        if (self.directory / "nodes" / "controller").exists():
+            self._lab.command("restart", self.name, "controller")
+        for broker in range(1, int(self._settings["brokers"]) + 1):
+            self.restart(broker)
+
+    def _signal(self, node: str, number: signal.Signals) -> None:
+        pid, started = (self.directory / "nodes" / node / "pid").read_text(encoding="utf-8").split()
+        # Field 22 of proc(5)'s stat; the process's name, in parentheses, may hold blanks.
+        stat = Path("/proc", pid, "stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+        if stat[19] != started:
+            raise RuntimeError(f"cluster {self.name}: process {pid} of node {node} is another one now")
+        os.kill(int(pid), number)
 
 
 class KafkaLab:

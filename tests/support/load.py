@@ -20,7 +20,7 @@ from seed_topics import CODECS, TOPICS
 from record_writers import PARTITIONS, flush, make_producer, send
 
 ROUNDS_PER_SECOND = 10
-END_SECONDS = 60
+END_SECONDS = 150  # more than the writers' own patience
 
 
 class Load:
