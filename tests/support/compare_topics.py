@@ -141,9 +141,13 @@ def compare_ends(source: Ends, destination: Ends, report: PartitionReport) -> No
 
 
 class Comparer:
-    """Compares topics of two clusters. Close it after use."""
+    """Compares topics of two clusters. Close it after use.
 
-    def __init__(self, source: dict[str, object], destination: dict[str, object]) -> None:
+    With `prefix` the destination may end before the source: a mirror that has stopped on its way.
+    """
+
+    def __init__(self, source: dict[str, object], destination: dict[str, object], prefix: bool = False) -> None:
+        self._prefix = prefix
         self._admins = (AdminClient(source), AdminClient(destination))
         self._readers = {isolation: (LogReader(source, isolation), LogReader(destination, isolation)) for isolation in ISOLATION_LEVELS}
 
@@ -170,6 +174,8 @@ class Comparer:
             yield report
 
     def _compare_partition(self, report: PartitionReport, source: Ends, destination: Ends) -> None:
+        if self._prefix:
+            source = source._replace(leo=min(source.leo, destination.leo), lso=min(source.lso, destination.lso))
         compare_ends(source, destination, report)
         one_sided: set[int] = set()
         for isolation, end in ((READ_UNCOMMITTED, "leo"), (READ_COMMITTED, "lso")):

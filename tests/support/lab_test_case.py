@@ -3,6 +3,7 @@
 import contextlib
 import io
 import itertools
+import shutil
 import signal
 import sys
 import threading
@@ -11,7 +12,7 @@ import unittest
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from compare_topics import Comparer, compare_and_print
-from kafka_lab import Cluster, KafkaLab
+from kafka_lab import ROOT, Cluster, KafkaLab
 from mirror_daemon import MirrorDaemon
 from record_writers import flush, make_producer, send
 from waiting import wait_until
@@ -20,6 +21,7 @@ from waiting import wait_until
 DESTINATION_OPTIONS = ["--set", "transaction.partition.verification.enable=false", "--set", "log.cleaner.min.compaction.lag.ms=86400000"]
 REFRESH = "500ms"
 REQUEST_SECONDS = 30
+FAILED = ROOT / ".cache" / "integration" / "failed"
 
 
 class LabTestCase(unittest.TestCase):
@@ -41,6 +43,19 @@ class LabTestCase(unittest.TestCase):
         cls.addClassCleanup(cls.lab.stop)
         cls.source, cls.destination = cls.lab.start_together(source=cls.SOURCE, destination=cls.DESTINATION)
 
+    def run(self, result: unittest.TestResult | None = None) -> unittest.TestResult | None:
+        """A test that fails keeps the logs of its daemons: the lab's directory is removed."""
+        self._daemons: list[MirrorDaemon] = []
+        bad = len(result.failures) + len(result.errors) if result else 0
+        done = super().run(result)
+        if result and len(result.failures) + len(result.errors) > bad:
+            for daemon in self._daemons:
+                kept = FAILED / f"{self.id().rpartition('.')[2]}.{daemon.log_path.parent.name}.log"
+                kept.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(daemon.log_path, kept)
+                print(f"the daemon's log is kept: {kept}", file=sys.stderr)
+        return done
+
     def configuration(self, topics: list[str], mirror: str = "", **settings: object) -> dict[str, object]:
         """A configuration that mirrors these topics; further settings by keyword, '_' stands for '.'."""
         return {
@@ -56,6 +71,7 @@ class LabTestCase(unittest.TestCase):
     def daemon(self, configuration: dict[str, object] | str) -> MirrorDaemon:
         """A daemon, not started yet, that is killed after the test."""
         made = MirrorDaemon(self.lab.directory / self.unique("daemon"), configuration)
+        self._daemons.append(made)
         self.addCleanup(made.kill)
         return made
 

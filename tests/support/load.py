@@ -20,15 +20,17 @@ from seed_topics import CODECS, TOPICS
 from record_writers import PARTITIONS, flush, make_producer, send
 
 ROUNDS_PER_SECOND = 10
-END_SECONDS = 60
+END_SECONDS = 150  # more than the writers' own patience
 
 
 class Load:
     """Writers in threads of their own. start(), then stop(), which raises what went wrong in a writer."""
 
     def __init__(self, cluster: dict[str, object], rate: int = 3000, transactional_producers: int = 20,
-                 topics: list[str] | None = None, name: str = "load") -> None:
+                 topics: list[str] | None = None, name: str = "load", prefix: str = "") -> None:
+        """Two loads on one cluster need a name each, since it names their transactions; `prefix` stands before the topics' names."""
         self._cluster = cluster
+        self._prefix = prefix
         self._rate = rate
         self._transactional_producers = transactional_producers
         self._topics = topics or list(TOPICS)
@@ -85,7 +87,7 @@ class Load:
         number = 1_000_000
         while not self._stop.is_set():
             for topic, producer in writers.items():
-                producers.write_plain(producer, topic, number, each)
+                producers.write_plain(producer, self._prefix + topic, number, each)
                 self._counts["plain"] = self._counts.get("plain", 0) + each * PARTITIONS
             number += each
             self._pause()
@@ -96,11 +98,11 @@ class Load:
         if "transactional" not in self._topics:
             return
         chance = random.Random(7)
-        group = producers.TransactionGroup(self._cluster, self._name, self._transactional_producers, "transactional")
+        group = producers.TransactionGroup(self._cluster, self._name, self._transactional_producers, self._prefix + "transactional")
         while not self._stop.is_set():
             written = group.write_interleaved(rounds=2, per_round=2, chance=chance)
             self._counts["transactional"] = self._counts.get("transactional", 0) + written
-        producers.leave_open(self._cluster, "transactional", 1, f"{self._name}-open", 10)
+        producers.leave_open(self._cluster, self._prefix + "transactional", 1, f"{self._name}-open", 10)
         self._counts["transactional"] = self._counts.get("transactional", 0) + 10
 
     def _write_keys(self) -> None:
@@ -112,7 +114,7 @@ class Load:
                 break
             for partition in range(PARTITIONS):
                 value = None if number % 11 == 0 else f"{self._name} {number}".encode()
-                send(producer, "compacted", partition, key=f"hot-{number % 40}".encode(), value=value)
+                send(producer, self._prefix + "compacted", partition, key=f"hot-{number % 40}".encode(), value=value)
             self._counts["compacted"] = (number + 1) * PARTITIONS
             if number % 20 == 19:
                 self._pause()
@@ -126,7 +128,7 @@ class Load:
             if self._stop.is_set():
                 break
             for partition in range(PARTITIONS):
-                send(writers[number // 8 % len(writers)], "awkward", partition, **record)
+                send(writers[number // 8 % len(writers)], self._prefix + "awkward", partition, **record)
             self._counts["awkward"] = (number + 1) * PARTITIONS
             if number % 8 == 7:
                 self._pause()

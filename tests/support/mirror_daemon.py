@@ -40,11 +40,11 @@ class MirrorDaemon:
         # JSON is YAML as well.
         text = configuration if isinstance(configuration, str) else json.dumps(configuration, indent=2)
         self.config_path.write_text(text, encoding="utf-8")
-        atexit.register(self.kill)
 
     def start(self) -> "MirrorDaemon":
         """Starts the process; does not wait for anything."""
         self._log_start = self.log_path.stat().st_size if self.log_path.exists() else 0
+        atexit.register(self.kill)
         with self.log_path.open("ab") as log:
             self._process = subprocess.Popen([daemon_binary(), "--config", str(self.config_path)], stdin=subprocess.DEVNULL,
                                              stdout=log, stderr=subprocess.STDOUT, start_new_session=True)
@@ -55,6 +55,11 @@ class MirrorDaemon:
         with self.log_path.open("rb") as log:
             log.seek(self._log_start)
             return log.read().decode(errors="replace")
+
+    def log_lines(self, *levels: str) -> list[str]:
+        """The lines of these levels ("warning", "error", ...) that all starts together have logged."""
+        lines = self.log_path.read_text(encoding="utf-8", errors="replace").splitlines()
+        return [line for line in lines if len(words := line.split(maxsplit=2)) > 1 and words[1] in levels]
 
     def check_alive(self) -> None:
         """DaemonEnded when the process is gone."""
@@ -149,6 +154,20 @@ class MirrorDaemon:
         if code != 0 or took > STOP_SECONDS:
             raise AssertionError(f"the daemon ended with {code} after {took:.1f} s:\n{self.log()[-3000:]}")
         return took
+
+    def ask_to_stop(self) -> None:
+        """SIGTERM; does not wait for the end."""
+        self.check_alive()
+        self._process.send_signal(signal.SIGTERM)
+
+    def pause(self) -> None:
+        """SIGSTOP: the process keeps its connections and does nothing until resume()."""
+        self.check_alive()
+        self._process.send_signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        """SIGCONT."""
+        self._process.send_signal(signal.SIGCONT)
 
     def kill(self) -> None:
         """SIGKILL; nothing when it does not run."""

@@ -2,13 +2,14 @@
 
 import itertools
 import random
+import time
 from concurrent.futures import ThreadPoolExecutor
-from typing import Iterator
+from typing import Callable, Iterator
 
-from confluent_kafka import Producer
+from confluent_kafka import KafkaException, Producer
 
 PARTITIONS = 3
-FLUSH_SECONDS = 60
+FLUSH_SECONDS = 120  # longer than a cluster needs to come back after its power was lost
 FAR_FUTURE_MS = 4_102_444_800_000  # the year 2100
 TRANSACTION_SECONDS = 900          # the brokers' default upper limit: an open transaction outlives a whole test
 
@@ -78,40 +79,89 @@ def awkward_records() -> Iterator[dict[str, object]]:
         yield {"key": key, "value": value, "headers": header, "timestamp": next(times)}
 
 
+class TransactionalWriter:
+    """An application that writes transactions as Kafka asks for it: it tries again after a passing error, aborts where the
+    error says so, and after a fatal one a successor with the same transactional id goes on.
+    """
+
+    def __init__(self, cluster: dict[str, object], transactional_id: str) -> None:
+        # A record that fails fails its transaction too, so that the end of the transaction tells.
+        self._settings = {**cluster, "transactional.id": transactional_id, "linger.ms": 0, "on_delivery": lambda *_: None,
+                          "transaction.timeout.ms": TRANSACTION_SECONDS * 1000}
+        self._producer: Producer | None = None
+        self._good = False  # nothing has failed in this transaction
+
+    def begin(self) -> None:
+        """Begins a transaction."""
+        if self._producer is None:
+            self._producer = make_producer(self._settings)
+            insist(lambda: self._producer.init_transactions(FLUSH_SECONDS))
+        self._producer.begin_transaction()
+        self._good = True
+
+    def write(self, topic: str, numbers: range) -> None:
+        """One batch to each partition, unless something has failed before."""
+        if not self._good:
+            return
+        try:
+            for number in numbers:
+                for partition in range(PARTITIONS):
+                    send(self._producer, topic, partition, key=f"t{number % 50}".encode(), value=plain_text(number, partition))
+            flush(self._producer)
+        except KafkaException:
+            self._good = False
+
+    def end(self, commit: bool) -> None:
+        """Commits, or aborts."""
+        producer = self._producer
+        try:
+            if commit and self._good:
+                try:
+                    insist(lambda: producer.commit_transaction(FLUSH_SECONDS))
+                    return
+                except KafkaException as problem:
+                    if not problem.args[0].txn_requires_abort():
+                        raise
+            insist(lambda: producer.abort_transaction(FLUSH_SECONDS))
+        except KafkaException as problem:
+            if not problem.args[0].fatal():
+                raise
+            self._producer = None
+
+
+def insist(step: Callable[[], None]) -> None:
+    """Takes a step of a transactional producer again while its error is a passing one."""
+    deadline = time.monotonic() + FLUSH_SECONDS
+    while True:
+        try:
+            step()
+            return
+        except KafkaException as problem:
+            if not problem.args[0].retriable() or time.monotonic() > deadline:
+                raise
+
+
 class TransactionGroup:
     """Transactional producers whose transactions overlap in the same partitions."""
 
     def __init__(self, cluster: dict[str, object], prefix: str, count: int, topic: str) -> None:
         self._topic = topic
         self._number = 0
-        self._producers = [make_producer(cluster, transactional_id=f"{prefix}-{i}", linger_ms=0,
-                                         transaction_timeout_ms=TRANSACTION_SECONDS * 1000) for i in range(count)]
-        with ThreadPoolExecutor(8) as pool:
-            list(pool.map(lambda producer: producer.init_transactions(FLUSH_SECONDS), self._producers))
+        self._writers = [TransactionalWriter(cluster, f"{prefix}-{i}") for i in range(count)]
 
     def write_interleaved(self, rounds: int, per_round: int, chance: random.Random) -> int:
         """All producers begin, write in turns, one batch each, and end in another order, one in three by an abort.
 
         Returns the number of records.
         """
-        for producer in self._producers:
-            producer.begin_transaction()
-        for producer in self._producers * rounds:
-            self.write(producer, per_round)
-        for producer in chance.sample(self._producers, len(self._producers)):
-            if chance.random() < 1 / 3:
-                producer.abort_transaction(FLUSH_SECONDS)
-            else:
-                producer.commit_transaction(FLUSH_SECONDS)
-        return rounds * per_round * PARTITIONS * len(self._producers)
-
-    def write(self, producer: Producer, count: int) -> None:
-        """One batch to each partition."""
-        for _ in range(count):
-            self._number += 1
-            for partition in range(PARTITIONS):
-                send(producer, self._topic, partition, key=f"t{self._number % 50}".encode(), value=plain_text(self._number, partition))
-        flush(producer)
+        with ThreadPoolExecutor(8) as pool:
+            list(pool.map(lambda writer: writer.begin(), self._writers))
+        for writer in self._writers * rounds:
+            writer.write(self._topic, range(self._number, self._number + per_round))
+            self._number += per_round
+        for writer in chance.sample(self._writers, len(self._writers)):
+            writer.end(commit=chance.random() >= 1 / 3)
+        return rounds * per_round * PARTITIONS * len(self._writers)
 
 
 def leave_open(cluster: dict[str, object], topic: str, partition: int, transactional_id: str, count: int) -> Producer:

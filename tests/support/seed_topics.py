@@ -45,8 +45,8 @@ TOPICS: dict[str, dict[str, str]] = {
 
 
 def create_topics(admin: AdminClient, names: list[str]) -> None:
-    """Creates these of TOPICS."""
-    wanted = [NewTopic(name, PARTITIONS, replication_factor=1, config=TOPICS[name]) for name in names]
+    """Creates these of TOPICS, with as many replicas as the brokers give by default."""
+    wanted = [NewTopic(name, PARTITIONS, config=TOPICS[name]) for name in names]
     for future in admin.create_topics(wanted, request_timeout=REQUEST_SECONDS).values():
         future.result()
 

@@ -1,0 +1,70 @@
+"""How long a mirror stands still after a fault, and what its /status and its log say meanwhile."""
+
+import time
+
+from daemon_status import errors_of, topics_of
+from mirror_daemon import MirrorDaemon
+from waiting import NotYet, wait_until
+
+
+def positions_of(status: dict) -> dict[tuple[str, int], tuple[str, int]]:
+    """State and destination end of each partition."""
+    return {(topic["topic"], p["partition"]): (p["state"], p["destination_end"] or 0) for topic in topics_of(status) for p in topic["partitions"]}
+
+
+class Recovery:
+    """Made right after a fault. Then wait_mirroring(), and report() for a person."""
+
+    def __init__(self, daemon: MirrorDaemon, what: str) -> None:
+        self._daemon = daemon
+        self._what = what
+        self._began = time.monotonic()
+        self._log_bytes = len(daemon.log())
+        self._notes: list[str] = []
+        self._states: dict[str, int] = {}
+        self._errors: dict[str, None] = {}
+        self._stood = positions_of(daemon.status())
+
+    def note(self, what: str) -> None:
+        """Remembers a moment for the report."""
+        self._notes.append(f"{what} after {self.seconds():.1f} s")
+
+    def seconds(self) -> float:
+        """Since the fault."""
+        return time.monotonic() - self._began
+
+    def wait_mirroring(self, seconds: float) -> float:
+        """Waits until every partition is MIRRORING and beyond where it stood; writers must be at work in all of them.
+
+        Returns the seconds since the fault.
+        """
+
+        def flowing() -> bool:
+            status = self._daemon.status()
+            now = positions_of(status)
+            for state, _ in now.values():
+                self._states[state] = max(self._states.get(state, 0), sum(1 for s, _ in now.values() if s == state))
+            self._errors.update(dict.fromkeys(errors_of(status)))
+            still = [f"{topic}-{p} is {now[topic, p][0]} at {now[topic, p][1]}" for (topic, p), (_, end) in self._stood.items()
+                     if now[topic, p][0] != "MIRRORING" or now[topic, p][1] <= end]
+            if still:
+                raise NotYet(f"{len(still)} partitions, such as {still[:3]}, errors {errors_of(status)[:3]}")
+            return True
+
+        wait_until(flowing, f"all partitions to go on after {self._what}", seconds - self.seconds(), pause=0.05)
+        self.note("all partitions mirror again")
+        return self.seconds()
+
+    def errors(self) -> list[str]:
+        """Every error that /status has shown during the waits."""
+        return list(self._errors)
+
+    def log(self) -> list[str]:
+        """The daemon's log lines since the fault."""
+        return self._daemon.log().encode()[self._log_bytes:].decode(errors="replace").splitlines()
+
+    def report(self) -> str:
+        """One line."""
+        shown = ", ".join(f"{state} {count}" for state, count in sorted(self._states.items()))
+        return f"{self._what}: {', '.join(self._notes)}; at most {shown}; {len(self.log())} log lines"
+
