@@ -15,7 +15,9 @@ import os
 import signal
 import sys
 import time
+from functools import partial
 from pathlib import Path
+from typing import Callable
 
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
@@ -25,6 +27,7 @@ from log_digest import DigestFailed, PartitionDigest, differences, digest_topic
 from log_reader import partitions_of, read_ends
 from measurement import Progress, Stalled, measure, node_pids, peak_rss_megabytes, watch
 from mirror_daemon import daemon_binary
+from mirror_maker import MirrorMaker
 from report import Report, Round
 from rivals import Daemon, Rival, RivalFailed
 from waiting import wait_until
@@ -81,7 +84,10 @@ class Bench:
         self._report = report
         self._classpath = lab.command("classpath").strip()
         self._rounds = 0
-        self._rivals: list[type[Rival]] = [Daemon]
+        self._rivals: list[Callable[..., Rival]] = [Daemon]
+        if not arguments.no_mm2:
+            self._report.say("fetching MirrorMaker 2 unless it is there")
+            self._rivals.append(partial(MirrorMaker, classpath=lab.command("classpath", "--mirror-maker").strip(), tasks=arguments.mm2_tasks))
 
     def run(self) -> None:
         """Everything."""
@@ -117,23 +123,23 @@ class Bench:
                     self._report.add(self._round(rival, source, destination, workload, replication, number))
         self._lab.command("stop", name)
 
-    def _round(self, kind: type[Rival], source: Source, destination: Cluster, workload: Workload, replication: int, number: int) -> Round:
+    def _round(self, start: Callable[..., Rival], source: Source, destination: Cluster, workload: Workload, replication: int, number: int) -> Round:
         self._rounds += 1
         admin = destination.admin()
         remove_topics(admin)
         records = self._records(workload)
-        done = Round(workload.name, replication, kind.name, number, records)
         started = time.monotonic()
-        rival = kind(self._lab.directory / f"{kind.name}-{self._rounds}", source.cluster, destination, workload, replication)
+        rival = start(self._lab.directory / f"round-{self._rounds}", source.cluster, destination, workload, replication)
+        done = Round(workload.name, replication, rival.name, number, records)
         try:
-            wanted = source.offsets[workload.name] if kind.keeps_offsets else records
+            wanted = source.offsets[workload.name] if rival.keeps_offsets else records
             first, last = watch(Progress(admin, workload.name, workload.partitions), wanted, rival.pid, node_pids(destination), rival.check)
             done.measured = measure(first, last, started, records, workload.record_bytes, peak_rss_megabytes(rival.pid))
             rival.finish()
             copy = digest_topic(destination, workload.name, workload.isolation_levels, self._classpath)
-            done.problems = differences(source.digests[workload.name], copy, kind.keeps_offsets)
+            done.problems = differences(source.digests[workload.name], copy, rival.keeps_offsets)
         except (RivalFailed, Stalled, DigestFailed, AssertionError, KafkaException, ValueError) as problem:
-            done.problems = [f"{type(problem).__name__}: {problem}"]
+            done.problems = [f"{type(problem).__name__}: {problem}", *rival.log_end().splitlines()]
         finally:
             rival.kill()
         return done
@@ -154,6 +160,8 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     size.add_argument("--scale", type=float, default=1, metavar="F", help="F times the records of the preset (default 1)")
     parser.add_argument("--daemon", type=Path, metavar="PATH", help="this kafka-mirrord (default: MIRRORD_DAEMON, or the release build)")
     parser.add_argument("--no-mm2", action="store_true", help="kafka-mirrord alone")
+    parser.add_argument("--mm2-tasks", type=int, default=2, metavar="N",
+                        help="tasks of MirrorMaker 2: each has a consumer, a converting thread and a producer (default 2)")
     parser.add_argument("--json", type=Path, metavar="PATH", help="where the figures go (default: .cache/bench/TIME.json)")
     found = parser.parse_args(arguments)
     found.rounds = found.rounds or (1 if found.quick else 3)

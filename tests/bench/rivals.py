@@ -1,8 +1,5 @@
 """The mirrors that are compared: each is started on an empty destination, watched, and stopped."""
 
-import atexit
-import signal
-import subprocess
 from pathlib import Path
 from typing import Protocol
 
@@ -11,7 +8,6 @@ from kafka_lab import Cluster
 from mirror_daemon import MirrorDaemon
 from workloads import Workload
 
-STOP_SECONDS = 60
 CONFIRMED_SECONDS = 30
 
 
@@ -37,6 +33,9 @@ class Rival(Protocol):
 
     def kill(self) -> None:
         """Ends the process, whatever it does."""
+
+    def log_end(self) -> str:
+        """What it logged last."""
 
 
 class Daemon:
@@ -76,3 +75,6 @@ class Daemon:
 
     def kill(self) -> None:
         self._daemon.kill()
+
+    def log_end(self) -> str:
+        return "\n".join(self._daemon.log().splitlines()[-8:])

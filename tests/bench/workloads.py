@@ -31,6 +31,7 @@ class Workload:
     record_bytes: int
     records: int        # of the default preset
     quick_records: int
+    compression: str
     transactional: bool
     produce: Callable[["Workload", Cluster, int, Path], None]
 
@@ -40,11 +41,11 @@ class Workload:
         return [READ_UNCOMMITTED, READ_COMMITTED] if self.transactional else [READ_UNCOMMITTED]
 
 
-def producer_perf(workload: Workload, cluster: Cluster, records: int, payload: list[str], **settings: object) -> None:
+def producer_perf(workload: Workload, cluster: Cluster, records: int, *payload: str) -> None:
     """Kafka's own ProducerPerformance, idempotent and with acks=all, as Kafka's producers are by default."""
     command = [ROOT / "scripts" / "kafka", "run", "producer-perf", "--bootstrap-server", cluster.bootstrap, "--topic", workload.name,
                "--num-records", str(records), "--throughput", "-1", *payload,
-               "--command-property", *(f"{key.replace('_', '.')}={value}" for key, value in settings.items())]
+               "--command-property", f"compression.type={workload.compression}"]
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     if done.returncode:
         raise ProduceFailed(f"{workload.name}: Kafka's producer ended with {done.returncode}:\n{done.stdout[-1000:]}{done.stderr[-1000:]}")
@@ -53,7 +54,7 @@ def producer_perf(workload: Workload, cluster: Cluster, records: int, payload: l
 def produce_plain(workload: Workload, cluster: Cluster, records: int, directory: Path) -> None:
     """Random letters, in batches of the producer's default size."""
     del directory
-    producer_perf(workload, cluster, records, ["--record-size", str(workload.record_bytes)], compression_type="none")
+    producer_perf(workload, cluster, records, "--record-size", str(workload.record_bytes))
 
 
 def payload_line(chance: random.Random, size: int) -> str:
@@ -69,7 +70,7 @@ def produce_small(workload: Workload, cluster: Cluster, records: int, directory:
     lines = [payload_line(chance, workload.record_bytes) for _ in range(PAYLOAD_LINES)]
     payload = directory / f"{workload.name}.payload"
     payload.write_text("\n".join(lines), encoding="utf-8")
-    producer_perf(workload, cluster, records, ["--payload-file", str(payload)], compression_type="lz4")
+    producer_perf(workload, cluster, records, "--payload-file", str(payload))
 
 
 def produce_transactions(workload: Workload, cluster: Cluster, records: int, directory: Path) -> None:
@@ -79,10 +80,10 @@ def produce_transactions(workload: Workload, cluster: Cluster, records: int, dir
 
 
 WORKLOADS = {workload.name: workload for workload in (
-    Workload("plain-1k", "records of 1 KiB, uncompressed, 8 partitions", 8, 1024, 2_000_000, 500_000, False, produce_plain),
-    Workload("small-lz4", "records of 100 bytes, lz4, 8 partitions", 8, 100, 10_000_000, 2_000_000, False, produce_small),
+    Workload("plain-1k", "records of 1 KiB, uncompressed, 8 partitions", 8, 1024, 2_000_000, 500_000, "none", False, produce_plain),
+    Workload("small-lz4", "records of 100 bytes, lz4, 8 partitions", 8, 100, 10_000_000, 2_000_000, "lz4", False, produce_small),
     Workload("transactions", "transactions of 100 records of 100 bytes, one in each of 100 partitions, 20 open at any time",
-             100, 100, 500_000, 50_000, True, produce_transactions),
+             100, 100, 500_000, 50_000, "none", True, produce_transactions),
 )}
 
 
