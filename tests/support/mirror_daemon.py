@@ -50,6 +50,11 @@ class MirrorDaemon:
                                              stdout=log, stderr=subprocess.STDOUT, start_new_session=True)
         return self
 
+    @property
+    def pid(self) -> int:
+        """The process of the last start()."""
+        return self._process.pid
+
     def log(self) -> str:
         """What the process of the last start() has logged."""
         with self.log_path.open("rb") as log:
