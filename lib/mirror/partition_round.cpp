@@ -36,7 +36,9 @@ asio::awaitable<result<void>> partition_round::run(previous_writer& previous) {
   const take_over_ports taking{ports_.source, ports_.destination, ports_.producers, ports_.journal, ports_.clock};
   auto position = co_await take_over(taking, previous, options_.settle_time);
   if (!position) co_return std::move(position.error()).within(fmt::format("take over {}", id_.text()));
-  if (auto checked = co_await check_hand_over(*position); !checked) co_return checked;
+  if (ports_.journal.hand_over()) {  // used up before anything is written
+    if (auto cleared = co_await ports_.journal.clear_hand_over(); !cleared) co_return cleared;
+  }
 
   epoch_ = position->epoch;
   view_.destination_start = position->start;
@@ -63,18 +65,6 @@ asio::awaitable<result<void>> partition_round::run(previous_writer& previous) {
   previous.issued = std::move(issued);
   previous.open = std::move(possibly_open_);
   co_return ended;
-}
-
-// The position that the previous owner left is where the log must end; the record is used up before anything is written.
-asio::awaitable<result<void>> partition_round::check_hand_over(const proved_position& position) {
-  const auto left_at = ports_.journal.hand_over();
-  if (!left_at) co_return result<void>{};
-  if (position.end > *left_at) {
-    co_return fail(errc::foreign_write,
-                   fmt::format("{}: the destination's log ends at offset {}, but this mirror left it at {}: somebody else wrote to it",
-                               id_.text(), position.end, *left_at));
-  }
-  co_return co_await ports_.journal.clear_hand_over();
 }
 
 asio::awaitable<result<void>> partition_round::align() {

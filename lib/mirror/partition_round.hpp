@@ -36,7 +36,6 @@ class partition_round {
     std::int64_t arrived_ms = 0;
   };
 
-  asio::awaitable<result<void>> check_hand_over(const proved_position& position);
   asio::awaitable<result<void>> align();
   asio::awaitable<result<void>> fill_in_bulk(std::int64_t offset);
   asio::awaitable<result<void>> mirror();

@@ -163,6 +163,11 @@ asio::awaitable<result<proved_position>> take_over(take_over_ports ports, const 
   auto bounds = co_await wait_for_high_watermark(ports.destination, *epoch, reading->end, ports.clock);
   if (!bounds) co_return std::move(bounds.error());
 
+  // Before open transactions are matched: what somebody else wrote beyond that end the source cannot explain.
+  if (const auto left_at = ports.journal.hand_over(); left_at && reading->end > *left_at) {
+    co_return fail(errc::foreign_write, fmt::format("the destination's log ends at offset {}, but this mirror left it at {}: somebody else wrote to it",
+                                                    reading->end, *left_at));
+  }
   if (previous.issued) {
     if (auto ours = check_issued(*reading, *previous.issued); !ours) co_return std::move(ours.error());
   }
