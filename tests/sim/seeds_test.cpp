@@ -1,4 +1,4 @@
-// The loop of one partition under random histories: 1,000 with orderly restarts only, 1,000 with crashes.
+// The loop of one partition under random histories: 10,000 with orderly restarts only, 10,000 with crashes.
 // MIRRORD_SIM_FIRST and MIRRORD_SIM_SEEDS choose others; MIRRORD_SIM_WILD_COMPACTION=1 and MIRRORD_SIM_VERY_LATE=1 add
 // what the loop cannot always survive, where FAILED can be the right answer and a person must judge.
 #include "tests/sim/sim_seed.hpp"
@@ -28,7 +28,7 @@ std::string replay_command(std::uint64_t seed, const seed_options& options) {
 
 void run_seeds(seed_options options) {
   const auto first = number_from_environment("MIRRORD_SIM_FIRST", 1);
-  const auto seeds = number_from_environment("MIRRORD_SIM_SEEDS", 1'000);
+  const auto seeds = number_from_environment("MIRRORD_SIM_SEEDS", 10'000);
   options.wild_compaction = number_from_environment("MIRRORD_SIM_WILD_COMPACTION", 0) != 0;
   options.very_late = number_from_environment("MIRRORD_SIM_VERY_LATE", 0) != 0;
   std::uint64_t failed = 0;
