@@ -101,25 +101,20 @@ void simulated_destination::mark(std::int32_t epoch, const std::vector<mirror::e
   // Each marker is an append of its own: replicas can become too few in the middle of a request.
   const auto count = static_cast<std::int64_t>(markers.size());
   const auto enough_for = random_.chance(faults.not_enough_replicas) ? random_.between(0, count - 1) : count;
-  // The broker keeps one map of errors per producer id; what completes later (an append, after replication) overwrites
-  // what completed at once (a refusal).
-  std::map<std::int64_t, std::int16_t> code_of_producer;
+  marker_codes codes(random_.chance(0.8));  // sometimes the replicas are there at once
   std::int64_t last = -1;
   std::int64_t index = 0;
   for (const auto& marker : markers) {
     append_outcome outcome{code_of(kafka_error::not_enough_replicas)};
     if (index++ < enough_for)
       outcome = log_.mark(marker.pid.value, marker.epoch, marker.commit, marker.coordinator_epoch, epoch_, clock_.wall_ms());
-    if (outcome.code == 0) {
-      code_of_producer[marker.pid.value] = 0;
-      last = outcome.base_offset;
-      appended(outcome.base_offset);
-    } else {
-      code_of_producer.try_emplace(marker.pid.value, outcome.code);
-    }
+    codes.add(marker.pid.value, outcome.code);
+    if (outcome.code != 0) continue;
+    last = outcome.base_offset;
+    appended(outcome.base_offset);
   }
   append_outcome merged{0, last};
-  for (const auto& [producer, code] : code_of_producer)
+  for (const auto& [producer, code] : codes.of_producers())
     if (code != 0) merged.code = code;
   if (merged.code != 0) trace_.add("destination: a marker refused with {}", broker_error_name(merged.code));
   wait_for_replicas(merged, last < 0 ? 0 : log_.end(), std::move(done));
