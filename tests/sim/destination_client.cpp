@@ -239,6 +239,7 @@ asio::awaitable<result<void>> destination_client::question(std::string what) {
 
 asio::awaitable<result<destination_epoch>> destination_client::lead() {
   if (auto asked = co_await question("lead"); !asked) co_return std::move(asked.error());
+  destination_.on_interest(interest::leadership_asked);
   if (destination_.leaderless()) co_return broker_failure(code_of(kafka_error::leader_not_available), "lead");
   const bool is_stale = destination_.epoch() > 0 && random_.chance(faults_.stale_lead);
   const destination_epoch told{destination_.epoch() - (is_stale ? 1 : 0)};
@@ -250,6 +251,7 @@ asio::awaitable<result<std::int64_t>> destination_client::end_offset(destination
   if (auto asked = co_await question("end offset"); !asked) co_return std::move(asked.error());
   if (epoch.value != destination_.epoch() || destination_.leaderless()) co_return fail(errc::fenced, "end offset");
   const auto end = destination_.log().end();
+  destination_.on_interest(interest::log_end_asked);
   co_await process_.sleep(latency());
   trace_.add("{}: hears end offset {} epoch {}", name_, end, epoch.value);
   co_return end;

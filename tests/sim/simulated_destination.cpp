@@ -34,6 +34,7 @@ void simulated_destination::appended(std::int64_t base_offset) {
   const log_entry& entry = log_.entries().at(base_offset);
   trace_.add("destination: appended {}", describe(entry));
   on_append(entry);
+  on_interest(entry.header.is_control() ? interest::marker_appended : interest::data_appended);
   if (random_.chance(faults.replication_stall)) stalled_until_ = std::max(stalled_until_, clock_.now() + milliseconds(random_.between(5, 1'000)));
   replicate();
 }
@@ -124,6 +125,7 @@ std::int16_t simulated_destination::trim(std::int32_t epoch, std::int64_t offset
   if (!is_led_by_leader_of(epoch)) return not_leader;
   const auto code = log_.delete_records(offset, high_watermark_);
   trace_.add("destination: trim to {}: {}", offset, broker_error_name(code));
+  on_interest(interest::trimmed);
   return code;
 }
 
@@ -138,20 +140,35 @@ void simulated_destination::foreign_append() {
   replicate();
 }
 
+// The new leader has all that is committed and, of the rest, whole batches up to somewhere.
+void simulated_destination::cut_tail() {
+  auto cut = committed_;
+  const auto wanted = random_.between(committed_, log_.end());
+  for (auto entry = log_.entries().lower_bound(committed_); entry != log_.entries().end(); ++entry) {
+    if (entry->second.header.next_offset() <= wanted) cut = entry->second.header.next_offset();
+    else ++(entry->second.header.is_control() ? losses.markers : losses.data_batches);
+  }
+  log_.truncate(cut);
+}
+
+void simulated_destination::expire_producers() {
+  for (const auto producer : log_.producers().expired(clock_.wall_ms())) {
+    trace_.add("destination: forgets pid {}", producer);
+    log_.forget_producer(producer);
+    ++losses.producers;
+  }
+}
+
 void simulated_destination::move_leader(bool lose_tail) {
   stale_producers_ = log_.producers();
   stale_bounds_ = {log_.start(), high_watermark_};
   ++epoch_;
   leaders_.push_back(static_cast<std::int32_t>(random_.between(0, 2)));
   const auto end_before = log_.end();
-  if (lose_tail && log_.end() > committed_) {
-    // The new leader has all that is committed and, of the rest, whole batches up to somewhere.
-    auto cut = committed_;
-    const auto wanted = random_.between(committed_, log_.end());
-    for (const auto& [base_offset, entry] : log_.entries())
-      if (base_offset >= committed_ && entry.header.next_offset() <= wanted) cut = entry.header.next_offset();
-    log_.truncate(cut);
-  }
+  if (lose_tail && log_.end() > committed_) cut_tail();
+  // Each broker makes its own expiry passes: the new leader may know whom the old one forgot, or the reverse.
+  if (random_.chance(0.5)) log_.truncate(log_.end());
+  if (random_.chance(0.5)) expire_producers();
   // A new leader learns the high watermark only from its followers' fetches.
   high_watermark_ = random_.between(log_.start(), std::min(high_watermark_, log_.end()));
   stalled_until_ = clock_.now();
