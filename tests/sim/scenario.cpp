@@ -29,7 +29,7 @@ batch_spec scenario::batch(int records, std::int64_t producer) {
     record_spec record;
     record.key = std::to_string(source.log().end() + i);
     record.value = "value";
-    record.timestamp = clock.wall_ms() - 1'000 + i;
+    record.timestamp = clock.wall_ms() - record_age.count() + i;
     made.push_back(std::move(record));
   }
   auto spec = consecutive(std::move(made));
@@ -86,6 +86,12 @@ void scenario::pass(milliseconds length) {
   auto is_over = std::make_shared<bool>(false);
   clock.after(length, [is_over] { *is_over = true; });
   run_until(std::chrono::duration_cast<minutes>(length) + minutes(1), [is_over] { return *is_over; });
+}
+
+void scenario::pass_one_event() {
+  auto is_over = std::make_shared<bool>(false);
+  clock.after_events(1, [is_over] { *is_over = true; });
+  run_until(minutes(1), [is_over] { return *is_over; });
 }
 
 void scenario::expect_equal() {

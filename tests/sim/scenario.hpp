@@ -28,6 +28,7 @@ struct scenario {
   void stop();   // in order, and waits for it
   void crash();  // and waits until its coroutines are gone
   void pass(std::chrono::milliseconds length);
+  void pass_one_event();
   // Runs until the destination has all of the source's log and the mirror knows it, then compares.
   void expect_equal();
   // Runs until the partition is FAILED for good; answers the reason.
@@ -47,6 +48,7 @@ struct scenario {
   network_faults to_destination;
   sim_clusters clusters{clock, trace, source, destination, state, checks, from_source, to_destination};
   mirror::partition_options options;
+  std::chrono::milliseconds record_age{1'000};
   std::vector<std::unique_ptr<sim_daemon>> daemons;
 
  private:

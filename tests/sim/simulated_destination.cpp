@@ -159,11 +159,19 @@ void simulated_destination::expire_producers() {
   }
 }
 
-void simulated_destination::move_leader(bool lose_tail) {
+void simulated_destination::move_leader(bool lose_tail) { lead_from(static_cast<std::int32_t>(random_.between(0, 2)), lose_tail); }
+
+void simulated_destination::move_leader_and_back(bool lose_tail) {
+  const auto broker = leaders_.back();
+  lead_from((broker + 1) % 3, lose_tail);
+  lead_from(broker, false);
+}
+
+void simulated_destination::lead_from(std::int32_t broker, bool lose_tail) {
   stale_producers_ = log_.producers();
   stale_bounds_ = {log_.start(), high_watermark_};
   ++epoch_;
-  leaders_.push_back(static_cast<std::int32_t>(random_.between(0, 2)));
+  leaders_.push_back(broker);
   const auto end_before = log_.end();
   if (lose_tail && log_.end() > committed_) cut_tail();
   // Each broker makes its own expiry passes: the new leader may know whom the old one forgot, or the reverse.

@@ -54,6 +54,8 @@ class simulated_destination {
 
   // The leadership moves; between the high watermark and the end the new leader may have less.
   void move_leader(bool lose_tail);
+  // Away and back to the same broker, which has followed another one in between.
+  void move_leader_and_back(bool lose_tail);
 
   // A pass over the producers, as every broker makes one each ten minutes.
   void expire_producers();
@@ -91,6 +93,7 @@ class simulated_destination {
   void replicate();
   void advance_high_watermark(std::int64_t to);
   void cut_tail();
+  void lead_from(std::int32_t broker, bool lose_tail);
 
   sim_clock& clock_;
   sim_random random_;
