@@ -6,6 +6,8 @@
 namespace mirrord::log {
 namespace {
 
+std::function<void(level, const std::string&)> other_sink;
+
 spdlog::level::level_enum to_spdlog(level l) {
   switch (l) {
     case level::debug: return spdlog::level::debug;
@@ -54,6 +56,11 @@ void start(level threshold) {
   spdlog::set_default_logger(std::move(logger));
 }
 
+void start(level threshold, std::function<void(level, const std::string& line)> sink) {
+  spdlog::set_level(to_spdlog(threshold));
+  other_sink = std::move(sink);
+}
+
 bool enabled(level l) noexcept { return spdlog::should_log(to_spdlog(l)); }
 
 void write(level l, std::string_view event, std::initializer_list<field> fields) {
@@ -65,7 +72,8 @@ void write(level l, std::string_view event, std::initializer_list<field> fields)
     line += '=';
     append_value(line, f.value);
   }
-  spdlog::log(to_spdlog(l), "{}", line);
+  if (other_sink) other_sink(l, line);
+  else spdlog::log(to_spdlog(l), "{}", line);
 }
 
 }  // namespace mirrord::log

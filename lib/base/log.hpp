@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include <functional>
 #include <initializer_list>
 #include <string>
 #include <string_view>
@@ -24,6 +25,9 @@ struct field {
 
 // Called once at start-up, before any other thread exists. Output is stderr (systemd's journal takes it from there).
 void start(level threshold);
+
+// The same with `sink` in the place of stderr: it gets each line without its time and level.
+void start(level threshold, std::function<void(level, const std::string& line)> sink);
 
 [[nodiscard]] bool enabled(level l) noexcept;
 

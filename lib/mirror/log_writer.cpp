@@ -63,8 +63,9 @@ result<void> log_writer::take_answer(under_way& oldest) {
   auto& answer = oldest.answer->value();
   if (!answer) return std::move(answer.error());
   if (answer->base_offset != oldest.base_offset) return misplaced(answer->base_offset, oldest.base_offset);
-  oldest.by->guarded_since = oldest.guards ? std::optional(clock_.now()) : std::nullopt;
-  if (oldest.confirmation == acks::all) confirmed_up_to(oldest.next_offset);
+  if (oldest.confirmation != acks::all) return {};
+  if (oldest.guards) oldest.by->guarded_since = clock_.now();
+  confirmed_up_to(oldest.next_offset);
   return {};
 }
 
@@ -145,6 +146,10 @@ asio::awaitable<result<void>> log_writer::append(const core::data_write& write, 
   request.pid = *pid;
   request.epoch = by.position.epoch;
   request.sequence = by.position.next_sequence;
+  // What a new leader may lack must be followed by nothing that it could not tell from what it lacks: if leadership came
+  // back to this broker without the tail, and without the producer, the next append would land at the lost one's offset.
+  if (!guarded) confirmation = acks::all;
+  if (forgettable) by.guarded_since.reset();
   request.confirmation = confirmation;
   by.position.next_sequence = core::sequence_after(request.sequence, header.record_count);
 

@@ -2,7 +2,8 @@
 //
 // A run is a series of appends by one producer. Within a run several appends are under way (sequence numbers refuse
 // whatever does not follow); its last append asks for acks=all, and a change of producer or a marker waits for that
-// answer, since neither is guarded by the run's sequence. Every answer's base offset is compared with the expected one.
+// answer, since neither is guarded by the run's sequence. An append of a producer that the broker may not know goes alone
+// and asks for acks=all too. Every answer's base offset is compared with the expected one.
 // After any error nothing more may be written: the owner calls drain() and takes over anew.
 #pragma once
 
@@ -62,7 +63,8 @@ class log_writer {
  private:
   struct producer {
     producer_position position;
-    // Since when the broker surely knows this producer's last sequence, so that it refuses whatever does not follow it.
+    // Since when every leader surely knows this producer's last sequence, so that it refuses whatever does not follow it:
+    // its newest replicated batch is fresh enough not to be forgotten.
     std::optional<clock_port::duration> guarded_since;
   };
 
@@ -71,7 +73,7 @@ class log_writer {
     std::int64_t next_offset;
     acks confirmation;
     producer* by;
-    bool guards;  // once it is answered, its producer is guarded
+    bool guards;  // once it is replicated, its producer is guarded
     std::shared_ptr<one_shot<result<append_answer>>> answer;
   };
 

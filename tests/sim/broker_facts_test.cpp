@@ -86,9 +86,7 @@ TEST_CASE("batches that no client may append", "[broker]") {
   shifted.base_offset = 4;
   CHECK(b.put_code(shifted) == 87);
   CHECK(b.put_code(control_batch(writer, 0, 1, 0, 0)) == 87);
-  auto append_time = batch(1);
-  append_time.append_time = 5;
-  CHECK(b.put_code(append_time) == 32);
+  CHECK(b.put_code(batch(1, writer, 0, -1)) == 87);
   auto two = encode(batch(1));
   const auto second = encode(batch(1));
   two.insert(two.end(), second.begin(), second.end());
@@ -97,6 +95,49 @@ TEST_CASE("batches that no client may append", "[broker]") {
   damaged.back() ^= std::byte{1};
   CHECK(b.log.produce(damaged, 0).code == 2);
   CHECK(b.log.end() == 0);
+}
+
+TEST_CASE("append times and the epoch -1 are taken by newer brokers", "[broker]") {
+  broker b;
+  auto append_time = batch(1);
+  append_time.append_time = 5;
+  CHECK(b.put_at(append_time) == 0);
+  CHECK(b.put_at(batch(1, writer, -1, 9)) == 1);
+  CHECK(b.put_at(batch(1, writer, -1, 3)) == 2);
+  CHECK(b.put(batch(1, writer, -1, 9)).duplicate);
+}
+
+TEST_CASE("a transaction that is open since before the log start holds the stable offset at the first batch there", "[broker]") {
+  broker b;
+  b.put_at(batch(1, slot, 0, 0, true));
+  b.put_at(batch(3));
+  b.log.delete_records(2, 4);
+  CHECK(b.log.last_stable(4) == 1);  // the batch that the start lies in
+  b.log.delete_records(4, 4);
+  CHECK(b.log.last_stable(4) == 4);
+}
+
+TEST_CASE("a producer is forgotten by the time of its newest batch or marker, not by the largest", "[broker]") {
+  broker b;
+  const std::int64_t day = 86'400'000;
+  const std::int64_t now = 1'700'000'000'000;
+  auto old = batch(1, writer, 0, 0);
+  old.records[0].timestamp = now - 2 * day;
+  b.put_at(old);
+  CHECK(b.log.producers().expired(now) == std::vector<std::int64_t>{writer});
+  b.put_at(batch(1, writer, 0, 1));
+  CHECK(b.log.producers().expired(now).empty());
+  old.base_sequence = 2;
+  b.put_at(old);
+  CHECK(b.log.producers().expired(now).size() == 1);
+  CHECK(b.marker(writer, 0, false) == 0);
+  CHECK(b.log.producers().expired(now).empty());
+  auto open = old;
+  open.producer_id = slot;
+  open.transactional = true;
+  b.put_at(open);
+  CHECK(b.log.producers().expired(now).empty());
+  CHECK(b.log.producers().expired(now + day).size() == 1);
 }
 
 TEST_CASE("topic settings refuse large batches, and null keys while compacted", "[broker]") {

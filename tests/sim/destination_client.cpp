@@ -28,6 +28,7 @@ struct destination_client::connection {
   bool deaf = false;
   bool mute = false;
   bool broken = false;
+  bool held = false;
   std::int64_t read_after_break = 0;
 };
 
@@ -49,9 +50,9 @@ std::vector<std::byte> bytes_on_the_wire(const mirror::batch_append& write) {
 
 }  // namespace
 
-destination_client::destination_client(sim_clock& clock, sim_random random, sim_trace& trace, simulated_destination& destination,
-                                       const network_faults& faults)
-    : clock_(clock), random_(random), trace_(trace), destination_(destination), faults_(faults),
+destination_client::destination_client(sim_process& process, sim_random random, sim_trace& trace, simulated_destination& destination,
+                                       const network_faults& faults, std::string name)
+    : process_(process), clock_(process.clock()), random_(random), trace_(trace), destination_(destination), faults_(faults), name_(std::move(name)),
       connection_(std::make_shared<connection>()) {}
 
 destination_client::fate destination_client::draw_fate() {
@@ -73,8 +74,10 @@ void destination_client::before_write() {
     trace_.violation("writes on after an answer that shows a foreign write");
 }
 
-void destination_client::answer_call(call& of, result<append_answer> with) {
-  if (!of.answer->ready()) of.answer->fulfil(std::move(with));
+void destination_client::answer_call(std::shared_ptr<call> of, result<append_answer> with) {
+  process_.when_running([of, with] {
+    if (!of->answer->ready()) of->answer->fulfil(with);
+  });
 }
 
 std::shared_ptr<mirror::one_shot<result<append_answer>>> destination_client::append(destination_epoch epoch, mirror::batch_append write) {
@@ -83,14 +86,14 @@ std::shared_ptr<mirror::one_shot<result<append_answer>>> destination_client::app
   request->epoch = epoch.value;
   request->write = std::move(write);
   request->answer = answer;
-  if (severed_) {
-    clock_.after(milliseconds(1), [request] { answer_call(*request, fail(errc::connection_lost, "append")); });
+  if (process_.gone()) {
+    clock_.after(milliseconds(1), [this, request] { answer_call(request, fail(errc::connection_lost, "append")); });
     return answer;
   }
   before_write();
   const auto link = connection_;
   const auto what = draw_fate();
-  trace_.add("daemon: append pid {} epoch {} seq {} count {} acks {}{}", request->write.pid.value, request->write.epoch,
+  trace_.add("{}: append pid {} epoch {} seq {} count {} acks {}{}", name_, request->write.pid.value, request->write.epoch,
              request->write.sequence, request->write.batch.header.record_count, static_cast<int>(request->write.confirmation),
              what == fate::request_lost ? " (request lost)" : what == fate::answer_lost ? " (answer lost)" : what == fate::late ? " (late)" : "");
   if (what == fate::request_lost) link->deaf = true;
@@ -115,7 +118,7 @@ std::shared_ptr<mirror::one_shot<result<append_answer>>> destination_client::app
 }
 
 void destination_client::read_next(std::shared_ptr<connection> link) {
-  while (!link->busy && link->arrived > 0 && !link->unread.empty()) {
+  while (!link->busy && !link->held && link->arrived > 0 && !link->unread.empty()) {
     auto request = link->unread.front();
     if (request->is_deaf && !link->broken) return;
     link->unread.pop_front();
@@ -135,8 +138,8 @@ void destination_client::read_next(std::shared_ptr<connection> link) {
           std::erase(link->unanswered, request);
           if (destination_.foreign_offset() && outcome.base_offset > *destination_.foreign_offset() && !told_of_foreign_write_at_)
             told_of_foreign_write_at_ = clock_.now();
-          if (auto told = outcome_of(outcome.code, "append"); told) answer_call(*request, append_answer{outcome.base_offset});
-          else answer_call(*request, std::move(told.error()));
+          if (auto told = outcome_of(outcome.code, "append"); told) answer_call(request, append_answer{outcome.base_offset});
+          else answer_call(request, std::move(told.error()));
         }
         read_next(link);
       });
@@ -149,7 +152,7 @@ void destination_client::break_connection(std::shared_ptr<connection> link, mill
   link->broken = true;
   trace_.add("network: the connection of {} appends broke{}", link->unanswered.size(), late.count() > 0 ? ", they arrive late" : "");
   if (connection_ == link) connection_ = std::make_shared<connection>();
-  for (const auto& request : link->unanswered) answer_call(*request, loss("append"));
+  for (const auto& request : link->unanswered) answer_call(request, loss("append"));
   link->unanswered.clear();
   // What was lost on the way stays lost; what was only held back, or lies in the broker's buffers, can still be read.
   const auto held_back = static_cast<std::int64_t>(link->unread.size());
@@ -160,8 +163,15 @@ void destination_client::break_connection(std::shared_ptr<connection> link, mill
   });
 }
 
+void destination_client::hold() { connection_->held = true; }
+
+void destination_client::release() {
+  connection_->held = false;
+  read_next(connection_);
+}
+
 void destination_client::sever() {
-  severed_ = true;
+  if (connection_->held) release();
   break_connection(connection_, random_.chance(0.5) ? milliseconds(random_.between(1, faults_.late_max.count())) : milliseconds(0));
 }
 
@@ -170,19 +180,21 @@ struct destination_client::marking {
 };
 
 asio::awaitable<result<void>> destination_client::mark(destination_epoch epoch, std::vector<mirror::end_marker> markers) {
-  if (severed_) {
-    co_await clock_.sleep(milliseconds(1));
+  if (process_.gone()) {
+    co_await process_.sleep(milliseconds(1));
     co_return fail(errc::connection_lost, "mark");
   }
   before_write();
   const auto what = draw_fate();
-  trace_.add("daemon: {} markers, first pid {} epoch {} {}{}", markers.size(), markers.front().pid.value, markers.front().epoch,
+  trace_.add("{}: {} markers, first pid {} epoch {} {}{}", name_, markers.size(), markers.front().pid.value, markers.front().epoch,
              markers.front().commit ? "COMMIT" : "ABORT",
              what == fate::request_lost ? " (request lost)" : what == fate::answer_lost ? " (answer lost)" : what == fate::late ? " (late)" : "");
   auto state = std::make_shared<marking>();
   state->answer = std::make_shared<mirror::one_shot<result<void>>>(clock_.context().get_executor());
-  const auto answer = [state](result<void> with) {
-    if (!state->answer->ready()) state->answer->fulfil(std::move(with));
+  const auto answer = [this, state](result<void> with) {
+    process_.when_running([state, with] {
+      if (!state->answer->ready()) state->answer->fulfil(with);
+    });
   };
   auto delay = latency();
   if (what != fate::arrives) {
@@ -193,8 +205,8 @@ asio::awaitable<result<void>> destination_client::mark(destination_epoch epoch, 
   if (what != fate::request_lost) {
     ++under_way_;
     const bool arrives_after_the_end = random_.chance(0.5);
-    clock_.after(delay, [this, answer, what, arrives_after_the_end, epoch, markers] {
-      if (severed_ && !arrives_after_the_end) {
+    const auto arrive = [this, answer, what, arrives_after_the_end, epoch, markers] {
+      if (process_.gone() && !arrives_after_the_end) {
         --under_way_;
         return;
       }
@@ -203,19 +215,23 @@ asio::awaitable<result<void>> destination_client::mark(destination_epoch epoch, 
         if (what != fate::arrives) return;
         clock_.after(latency(), [answer, outcome] { answer(outcome_of(outcome.code, "mark")); });
       });
+    };
+    clock_.after(delay, [this, arrive] {
+      if (connection_->held) process_.when_running(arrive);
+      else arrive();
     });
   }
   if (what == fate::arrives) clock_.after(std::chrono::seconds(3), [answer] { answer(fail(errc::timed_out, "mark")); });
   co_await state->answer->wait();
-  if (severed_) co_return fail(errc::connection_lost, "mark");
+  if (process_.gone()) co_return fail(errc::connection_lost, "mark");
   co_return std::move(state->answer->value());
 }
 
 asio::awaitable<result<void>> destination_client::question(std::string what) {
-  co_await clock_.sleep(latency());
-  if (severed_) co_return fail(errc::connection_lost, what);
+  co_await process_.sleep(latency());
+  if (process_.gone()) co_return fail(errc::connection_lost, what);
   if (random_.chance(faults_.lost_question)) {
-    co_await clock_.sleep(milliseconds(random_.between(1, 500)));
+    co_await process_.sleep(milliseconds(random_.between(1, 500)));
     co_return loss(what);
   }
   co_return result<void>{};
@@ -223,10 +239,11 @@ asio::awaitable<result<void>> destination_client::question(std::string what) {
 
 asio::awaitable<result<destination_epoch>> destination_client::lead() {
   if (auto asked = co_await question("lead"); !asked) co_return std::move(asked.error());
+  destination_.on_interest(interest::leadership_asked);
   if (destination_.leaderless()) co_return broker_failure(code_of(kafka_error::leader_not_available), "lead");
   const bool is_stale = destination_.epoch() > 0 && random_.chance(faults_.stale_lead);
   const destination_epoch told{destination_.epoch() - (is_stale ? 1 : 0)};
-  co_await clock_.sleep(latency());
+  co_await process_.sleep(latency());
   co_return told;
 }
 
@@ -234,8 +251,9 @@ asio::awaitable<result<std::int64_t>> destination_client::end_offset(destination
   if (auto asked = co_await question("end offset"); !asked) co_return std::move(asked.error());
   if (epoch.value != destination_.epoch() || destination_.leaderless()) co_return fail(errc::fenced, "end offset");
   const auto end = destination_.log().end();
-  co_await clock_.sleep(latency());
-  trace_.add("daemon: hears end offset {} epoch {}", end, epoch.value);
+  destination_.on_interest(interest::log_end_asked);
+  co_await process_.sleep(latency());
+  trace_.add("{}: hears end offset {} epoch {}", name_, end, epoch.value);
   co_return end;
 }
 
@@ -247,7 +265,7 @@ asio::awaitable<result<std::vector<mirror::destination_producer>>> destination_c
   std::vector<mirror::destination_producer> all;
   for (const auto& [pid, entry] : (is_leader ? destination_.log().producers() : destination_.stale_producers()).entries())
     all.push_back({destination_pid{pid}, entry.epoch, entry.last_sequence(), entry.coordinator_epoch, entry.open_since});
-  co_await clock_.sleep(latency());
+  co_await process_.sleep(latency());
   co_return all;
 }
 
@@ -257,7 +275,7 @@ asio::awaitable<result<mirror::destination_bounds>> destination_client::bounds(d
   const bool is_stale = !is_leader && epoch.value + 1 == destination_.epoch() && random_.chance(destination_.faults.stale_reads);
   if (!is_leader && !is_stale) co_return fail(errc::fenced, "bounds");
   const auto bounds = is_leader ? mirror::destination_bounds{destination_.log().start(), destination_.high_watermark()} : destination_.stale_bounds();
-  co_await clock_.sleep(latency());
+  co_await process_.sleep(latency());
   co_return bounds;
 }
 
@@ -265,10 +283,10 @@ asio::awaitable<result<void>> destination_client::trim(destination_epoch epoch, 
   if (auto asked = co_await question("trim"); !asked) co_return std::move(asked.error());
   const auto code = destination_.trim(epoch.value, offset);
   if (random_.chance(faults_.lost_answer)) {
-    co_await clock_.sleep(milliseconds(500));
+    co_await process_.sleep(milliseconds(500));
     co_return loss("trim");
   }
-  co_await clock_.sleep(latency());
+  co_await process_.sleep(latency());
   co_return outcome_of(code, "trim");
 }
 

@@ -6,6 +6,7 @@
 // broker had not read yet, some may still be read. Markers and questions have connections of their own.
 #pragma once
 
+#include "tests/sim/sim_process.hpp"
 #include "tests/sim/simulated_destination.hpp"
 
 #include <deque>
@@ -24,7 +25,8 @@ struct network_faults {
 
 class destination_client final : public mirror::destination_log {
  public:
-  destination_client(sim_clock& clock, sim_random random, sim_trace& trace, simulated_destination& destination, const network_faults& faults);
+  destination_client(sim_process& process, sim_random random, sim_trace& trace, simulated_destination& destination, const network_faults& faults,
+                     std::string name = "daemon");
 
   asio::awaitable<result<destination_epoch>> lead() override;
   asio::awaitable<result<std::int64_t>> end_offset(destination_epoch epoch) override;
@@ -34,10 +36,12 @@ class destination_client final : public mirror::destination_log {
   asio::awaitable<result<void>> mark(destination_epoch epoch, std::vector<mirror::end_marker> markers) override;
   asio::awaitable<result<void>> trim(destination_epoch epoch, std::int64_t offset) override;
 
-  // The daemon is gone: nothing that it does from now on has an effect. What was on its way may still arrive.
+  // The daemon was killed: what was on its way may still arrive.
   void sever();
+  // The daemon was stopped: what it had not handed to the kernel yet leaves when it is continued.
+  void hold();
+  void release();
 
-  [[nodiscard]] const bool& severed() const noexcept { return severed_; }
   [[nodiscard]] std::size_t under_way() const noexcept { return under_way_; }
   // Asked before each append or marker leaves.
   std::function<void()> on_write = [] {};
@@ -54,15 +58,16 @@ class destination_client final : public mirror::destination_log {
   asio::awaitable<result<void>> question(std::string what);
   void read_next(std::shared_ptr<connection> link);
   void break_connection(std::shared_ptr<connection> link, std::chrono::milliseconds late);
-  static void answer_call(call& of, result<mirror::append_answer> with);
+  void answer_call(std::shared_ptr<call> of, result<mirror::append_answer> with);
   void before_write();
 
+  sim_process& process_;
   sim_clock& clock_;
   sim_random random_;
   sim_trace& trace_;
   simulated_destination& destination_;
   const network_faults& faults_;
-  bool severed_ = false;
+  std::string name_;
   // Since when the daemon could know that somebody else wrote: it was told a base offset beyond that record.
   std::optional<sim_clock::duration> told_of_foreign_write_at_;
   std::size_t under_way_ = 0;  // writes whose fate at the broker is not settled

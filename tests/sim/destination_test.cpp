@@ -17,7 +17,8 @@ struct cluster {
   sim_trace trace{clock, "destination test"};
   simulated_destination destination{clock, sim_random(5), trace, {}};
   network_faults faults;
-  destination_client client{clock, sim_random(6), trace, destination, faults};
+  sim_process process{clock};
+  destination_client client{process, sim_random(6), trace, destination, faults};
   std::vector<std::vector<std::byte>> kept;
 
   mirror::batch_append write(int records, std::int32_t sequence, mirror::acks confirmation = mirror::acks::all, std::int16_t epoch = 0) {
@@ -139,6 +140,7 @@ TEST_CASE("a lost answer leaves the append in place, a lost request does not, a 
 TEST_CASE("a severed client changes nothing any more", "[destination]") {
   cluster c;
   c.client.sever();
+  c.process.kill();
   const auto answer = c.client.append(destination_epoch{0}, c.write(1, 0));
   c.run(milliseconds(10));
   REQUIRE(answer->ready());

@@ -149,6 +149,27 @@ TEST_CASE("a new destination leader that lacks the tail gets it again", "[misfor
   s.expect_equal();
 }
 
+TEST_CASE("nothing is written behind a batch that a leader lost together with its memory of the producer", "[misfortunes]") {
+  const bool is_old = GENERATE(false, true);  // the writer's first batch, or one that lets it be forgotten
+  scenario s;
+  s.record_age = is_old ? std::chrono::hours(48) : std::chrono::hours(0);
+  s.start(true);
+  s.pass(milliseconds(100));
+  if (is_old) {
+    s.plain(2);
+    s.expect_equal();
+  }
+  s.destination.faults.replication_stall = 1;
+  for (int i = 0; i < 6; ++i) s.plain(2);
+  const auto before = s.destination.log().end();
+  while (s.destination.log().end() == before) s.pass_one_event();
+  s.destination.expire_producers();
+  while (s.destination.log().end() > before) s.destination.move_leader_and_back(true);
+  s.destination.expire_producers();
+  s.destination.faults.replication_stall = 0;
+  s.expect_equal();
+}
+
 TEST_CASE("filler of which only a part was written is completed, not repeated", "[misfortunes]") {
   scenario s;
   s.plain(40);

@@ -11,6 +11,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <vector>
 
 namespace mirrord::sim {
 
@@ -25,6 +26,7 @@ struct producer_entry {
   std::deque<appended_range> recent;  // the last five batches of this epoch
   std::optional<std::int64_t> open_since;
   std::int32_t coordinator_epoch = -1;
+  std::int64_t last_timestamp = -1;  // of the newest batch (its own max timestamp) or marker, not the largest one
 
   [[nodiscard]] std::int32_t last_sequence() const { return recent.empty() ? -1 : recent.back().last_sequence; }
 };
@@ -43,7 +45,11 @@ class producer_table {
 
   [[nodiscard]] std::int16_t check_marker(std::int64_t producer, std::int16_t epoch, std::int32_t coordinator_epoch) const;
   // The first offset of the transaction that the marker ended, if one was open.
-  std::optional<std::int64_t> apply_marker(std::int64_t producer, std::int16_t epoch, std::int32_t coordinator_epoch);
+  std::optional<std::int64_t> apply_marker(std::int64_t producer, std::int16_t epoch, std::int32_t coordinator_epoch,
+                                           std::int64_t timestamp);
+
+  // What an expiry pass at `now_ms` would forget (producer.id.expiration.ms, one day).
+  [[nodiscard]] std::vector<std::int64_t> expired(std::int64_t now_ms) const;
 
   [[nodiscard]] const std::map<std::int64_t, producer_entry>& entries() const noexcept { return entries_; }
   void forget(std::int64_t producer) { entries_.erase(producer); }

@@ -9,7 +9,8 @@ namespace mirrord::sim {
 using std::chrono::milliseconds;
 using std::chrono::minutes;
 
-scenario::scenario(log_settings destination_settings) : destination(clock, sim_random(2), trace, destination_settings) {
+scenario::scenario(log_settings destination_settings, std::uint64_t with_seed)
+    : seed(with_seed), destination(clock, sim_random(10 * seed + 2), trace, destination_settings) {
   destination.on_append = [this](const log_entry& entry) { checks.after_append(entry); };
   options.batch_bytes_max = destination_settings.batch_bytes_max;
   options.late_request_time = to_destination.late_max + milliseconds(300);
@@ -29,7 +30,7 @@ batch_spec scenario::batch(int records, std::int64_t producer) {
     record_spec record;
     record.key = std::to_string(source.log().end() + i);
     record.value = "value";
-    record.timestamp = clock.wall_ms() - 1'000 + i;
+    record.timestamp = clock.wall_ms() - record_age.count() + i;
     made.push_back(std::move(record));
   }
   auto spec = consecutive(std::move(made));
@@ -60,15 +61,22 @@ sim_daemon& scenario::start(bool fresh) {
   source.settle_high_watermark();
   auto with = options;
   with.fresh = fresh;
-  daemons.push_back(std::make_unique<sim_daemon>(clusters, sim_random(3 + daemons.size()), with));
+  daemons.push_back(std::make_unique<sim_daemon>(clusters, sim_random(10 * seed + 3 + daemons.size()), with));
   daemons.back()->start();
   return *daemons.back();
 }
 
 void scenario::run_until(minutes limit, const std::function<bool()>& until) {
-  const auto end = drive(clock, limit, [&] { return !trace.ok() || until(); });
+  const auto each_step = [this] {
+    checks.when_caught_up();
+    if (!restarting_ || !daemon().ended()) return;
+    restarting_ = false;
+    start(false);
+  };
+  const auto end = drive(clock, limit, [&] { return !trace.ok() || (!restarting_ && until()); }, each_step);
   if (end != drive_end::done) trace.violation("what was waited for did not come");
   INFO(trace.text());
+  INFO(came_from_);
   REQUIRE(trace.first_violation() == "");
 }
 
@@ -77,15 +85,34 @@ void scenario::stop() {
   run_until(minutes(1), [this] { return daemon().ended(); });
 }
 
+void scenario::restart_in_order() {
+  sim_daemon& asked = daemon();
+  asked.stop();
+  run_until(minutes(1), [&asked] { return asked.ended(); });
+  if (&asked == &daemon()) start(false);
+}
+
 void scenario::crash() {
   daemon().crash();
   run_until(minutes(1), [this] { return daemon().ended(); });
+}
+
+void scenario::crash_and_restart() {
+  if (restarting_ || daemons.empty() || daemon().ended()) return;
+  daemon().crash();
+  restarting_ = true;
 }
 
 void scenario::pass(milliseconds length) {
   auto is_over = std::make_shared<bool>(false);
   clock.after(length, [is_over] { *is_over = true; });
   run_until(std::chrono::duration_cast<minutes>(length) + minutes(1), [is_over] { return *is_over; });
+}
+
+void scenario::pass_one_event() {
+  auto is_over = std::make_shared<bool>(false);
+  clock.after_events(1, [is_over] { *is_over = true; });
+  run_until(minutes(1), [is_over] { return *is_over; });
 }
 
 void scenario::expect_equal() {

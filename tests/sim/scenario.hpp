@@ -11,7 +11,8 @@
 namespace mirrord::sim {
 
 struct scenario {
-  explicit scenario(log_settings destination_settings = {});
+  // The seed decides latencies and what becomes of what is on its way at a crash.
+  explicit scenario(log_settings destination_settings = {}, std::uint64_t seed = 0);
   ~scenario();
   scenario(const scenario&) = delete;
   scenario& operator=(const scenario&) = delete;
@@ -26,8 +27,14 @@ struct scenario {
   sim_daemon& start(bool fresh = false);
   sim_daemon& daemon() { return *daemons.back(); }
   void stop();   // in order, and waits for it
+  void restart_in_order();  // a crash may come in between
   void crash();  // and waits until its coroutines are gone
+  // From within an event: the next daemon starts when the coroutines are gone.
+  void crash_and_restart();
+  // Said with a failure: how to come back to it.
+  void record_source_of_failure(std::string text) { came_from_ = std::move(text); }
   void pass(std::chrono::milliseconds length);
+  void pass_one_event();
   // Runs until the destination has all of the source's log and the mirror knows it, then compares.
   void expect_equal();
   // Runs until the partition is FAILED for good; answers the reason.
@@ -39,7 +46,8 @@ struct scenario {
   asio::io_context context{1};
   sim_clock clock{context};
   sim_trace trace{clock, "scenario"};
-  simulated_source source{clock, sim_random(1), trace};
+  std::uint64_t seed;
+  simulated_source source{clock, sim_random(10 * seed + 1), trace};
   simulated_destination destination;
   simulated_state state;
   sim_checks checks{trace, source, destination, state};
@@ -47,6 +55,7 @@ struct scenario {
   network_faults to_destination;
   sim_clusters clusters{clock, trace, source, destination, state, checks, from_source, to_destination};
   mirror::partition_options options;
+  std::chrono::milliseconds record_age{1'000};
   std::vector<std::unique_ptr<sim_daemon>> daemons;
 
  private:
@@ -54,6 +63,8 @@ struct scenario {
   void run_until(std::chrono::minutes limit, const std::function<bool()>& until);
 
   std::map<std::int64_t, std::int32_t> sequences_;
+  bool restarting_ = false;
+  std::string came_from_;
 };
 
 }  // namespace mirrord::sim

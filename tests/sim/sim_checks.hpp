@@ -27,14 +27,32 @@ class sim_checks {
   // The destination may differ from the source from here on: somebody else wrote.
   void foreign_write() { is_foreign_ = true; }
 
+  // Two daemons may write: what is wrong in the log is noted and judged at the end by what the daemons say about it.
+  void note_only() { notes_only_ = true; }
+
   // Both logs stand still and the mirror says that it is done.
   void at_the_end(bool follows_start);
 
+  // While the destination has all of the source's log: the same transactions are open.
+  void when_caught_up();
+
+  // Whether what the destination has is what the source has up to there: nothing, or the first difference.
+  [[nodiscard]] std::string difference();
+
  private:
+  template <class... Arguments>
+  void wrong(fmt::format_string<Arguments...> text, Arguments&&... arguments) {
+    if (!notes_only_) return trace_.violation(text, std::forward<Arguments>(arguments)...);
+    auto told = fmt::format(text, std::forward<Arguments>(arguments)...);
+    trace_.add("DIFFERENCE {}", told);
+    if (difference_.empty()) difference_ = std::move(told);
+  }
+
+  void compare_logs(std::int64_t end);
   void check_data(const log_entry& entry);
   void check_marker(const log_entry& entry);
   void compare_record(const log_entry& entry, const record_spec& record);
-  void compare_source_record(std::int64_t offset, const std::map<std::int64_t, std::int64_t>& destination_records);
+  void compare_outcome(std::int64_t offset, std::int64_t destination_producer);
 
   sim_trace& trace_;
   const simulated_source& source_;
@@ -42,6 +60,9 @@ class sim_checks {
   const simulated_state& state_;
   bool is_foreign_ = false;
   bool may_arrive_late_ = false;
+  bool notes_only_ = false;
+  std::string difference_;
+  std::int64_t stable_checked_at_ = -1;
 };
 
 }  // namespace mirrord::sim

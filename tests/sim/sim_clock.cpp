@@ -15,8 +15,16 @@ void sim_clock::after(duration delay, std::function<void()> action) {
   events_.emplace(std::pair(now_ + std::max(delay, duration{0}), created_++), std::move(action));
 }
 
+void sim_clock::after_events(std::uint64_t count, std::function<void()> action) { by_count_.emplace(passed_ + count, std::move(action)); }
+
 bool sim_clock::advance() {
+  if (!by_count_.empty() && by_count_.begin()->first <= passed_) {
+    auto due = by_count_.extract(by_count_.begin());
+    due.mapped()();
+    return true;
+  }
   if (events_.empty()) return false;
+  ++passed_;
   auto next = events_.extract(events_.begin());
   now_ = next.key().first;
   next.mapped()();

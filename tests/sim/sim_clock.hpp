@@ -29,6 +29,9 @@ class sim_clock final : public mirror::clock_port {
 
   void after(duration delay, std::function<void()> action);
 
+  // Right after the `count`-th event from now on, whatever it is: between two steps of everybody.
+  void after_events(std::uint64_t count, std::function<void()> action);
+
   // Moves to the next event and runs it; false when there is none.
   bool advance();
 
@@ -41,6 +44,8 @@ class sim_clock final : public mirror::clock_port {
   duration now_{0};
   std::uint64_t created_ = 0;
   std::map<std::pair<duration, std::uint64_t>, std::function<void()>> events_;
+  std::uint64_t passed_ = 0;  // events
+  std::multimap<std::uint64_t, std::function<void()>> by_count_;
 };
 
 enum class drive_end : std::uint8_t {

@@ -6,28 +6,28 @@
 
 namespace mirrord::sim {
 
-sim_daemon::sim_daemon(sim_clusters& clusters, sim_random random, mirror::partition_options options)
-    : clusters_(clusters), random_(random), lease_(std::chrono::hours(24 * 365), [&clusters] { return clusters.clock.now(); }),
-      destination_(clusters.clock, random_.fork(), clusters.trace, clusters.destination, clusters.to_destination),
-      source_(clusters.clock, random_.fork(), clusters.source, clusters.from_source, destination_.severed()),
-      pool_(clusters.state, state_writer(clusters.clock, random_.fork(), clusters.state, destination_.severed())),
-      journal_(clusters.state, state_writer(clusters.clock, random_.fork(), clusters.state, destination_.severed()),
+sim_daemon::sim_daemon(sim_clusters& clusters, sim_random random, mirror::partition_options options, std::string name)
+    : clusters_(clusters), name_(std::move(name)), random_(random), process_(clusters.clock), lease_(std::chrono::hours(24 * 365), [&clusters] { return clusters.clock.now(); }),
+      destination_(process_, random_.fork(), clusters.trace, clusters.destination, clusters.to_destination, name_),
+      source_(process_, random_.fork(), clusters.source, clusters.from_source),
+      pool_(clusters.state, state_writer(process_, random_.fork(), clusters.state)),
+      journal_(clusters.state, state_writer(process_, random_.fork(), clusters.state),
                [this](std::int64_t end) { clusters_.checks.before_hand_over(end, destination_.under_way()); },
                [this] { clusters_.checks.before_clear_fill_plan(); }),
-      mirror_(clusters.clock.context().get_executor(), {"topic", 0},
-              {source_, destination_, pool_, journal_, clusters.clock, random_, lease_}, options) {
+      mirror_(clusters.clock.context().get_executor(), {"topic", 0}, {source_, destination_, pool_, journal_, process_, random_, lease_},
+              options) {
   destination_.on_write = [this] {
     if (view().phase == mirror::partition_phase::failed) clusters_.trace.violation("a write by a FAILED partition");
   };
 }
 
 void sim_daemon::start() {
-  clusters_.trace.add("daemon: starts");
+  clusters_.trace.add("{}: starts", name_);
   asio::co_spawn(clusters_.clock.context(), mirror_.run(), [this](std::exception_ptr failure) {
     if (failure) std::rethrow_exception(failure);
     ended_ = true;
     const auto& reason = mirror_.view().last_error;
-    clusters_.trace.add("daemon: ended, {}, {}", mirror::name(mirror_.view().phase), reason ? reason->message() : "no error");
+    clusters_.trace.add("{}: ended, {}, {}", name_, mirror::name(mirror_.view().phase), reason ? reason->message() : "no error");
   });
 }
 
@@ -38,14 +38,29 @@ void sim_daemon::raise_producer_epoch() {
 }
 
 void sim_daemon::stop() {
-  clusters_.trace.add("daemon: asked to stop");
+  clusters_.trace.add("{}: asked to stop", name_);
   mirror_.stop();
 }
 
 void sim_daemon::crash() {
-  clusters_.trace.add("daemon: CRASH");
-  destination_.sever();
+  clusters_.trace.add("{}: CRASH", name_);
   mirror_.stop();
+  destination_.sever();
+  process_.kill();
+}
+
+void sim_daemon::pause(bool holds_requests) {
+  if (ended_ || process_.paused() || process_.gone()) return;
+  clusters_.trace.add("{}: PAUSED{}", name_, holds_requests ? " with requests in its buffers" : "");
+  if (holds_requests) destination_.hold();
+  process_.pause();
+}
+
+void sim_daemon::resume() {
+  if (!process_.paused()) return;
+  clusters_.trace.add("{}: continues", name_);
+  destination_.release();
+  process_.resume();
 }
 
 }  // namespace mirrord::sim

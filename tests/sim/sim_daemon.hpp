@@ -27,21 +27,29 @@ struct sim_clusters {
 
 class sim_daemon {
  public:
-  sim_daemon(sim_clusters& clusters, sim_random random, mirror::partition_options options);
+  sim_daemon(sim_clusters& clusters, sim_random random, mirror::partition_options options, std::string name = "daemon");
 
   void start();
   void stop();
   void crash();
+  // SIGSTOP and SIGCONT; `holds_requests`: what it was about to send leaves only when it is continued.
+  void pause(bool holds_requests);
+  void resume();
   // Another partition of this mirror had to raise the epoch of the common producer ids.
   void raise_producer_epoch();
 
   [[nodiscard]] bool ended() const noexcept { return ended_; }
+  [[nodiscard]] bool paused() const noexcept { return process_.paused(); }
+  // FAILED until a person acts.
+  [[nodiscard]] bool failed_for_good() const { return ended_ && view().phase == mirror::partition_phase::failed && view().retry_attempt == -1; }
   [[nodiscard]] const mirror::partition_view& view() const { return mirror_.view(); }
   [[nodiscard]] destination_client& destination() noexcept { return destination_; }
 
  private:
   sim_clusters& clusters_;
+  std::string name_;
   sim_random random_;
+  sim_process process_;
   mirror::write_lease lease_;
   destination_client destination_;
   source_client source_;

@@ -3,28 +3,20 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 
 namespace mirrord::sim {
 
 struct seed_options {
   bool crashes = false;          // the daemon dies without a word
+  bool two_owners = false;       // a second daemon starts while the first still believes that it owns the partition
   bool wild_compaction = false;  // transactions under way here lose data and markers on the source
   bool very_late = false;        // requests arrive after a settle has ended: only fencing is left
 };
 
-// How much happened: a green run in which nothing happens proves nothing.
-struct seed_coverage {
-  std::int64_t offsets = 0;
-  std::int64_t forwarded = 0;  // batches
-  std::int64_t reencoded = 0;
-  std::int64_t filler = 0;     // offsets
-  std::int64_t leader_moves = 0;
-  std::int64_t daemons = 0;
-  std::int64_t failed_rounds = 0;
-
-  seed_coverage& operator+=(const seed_coverage& other);
-};
+// How much happened, by name: a green run in which nothing happens proves nothing.
+using seed_coverage = std::map<std::string, std::int64_t>;
 
 struct seed_result {
   std::string violation;  // empty: all held

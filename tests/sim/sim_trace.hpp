@@ -1,5 +1,5 @@
-// What happened last in a simulation: a ring of lines with simulated times, printed when a seed fails and, through a
-// SIGABRT handler, when an invariant check of the code under test aborts the process.
+// What happened last in a simulation, the log lines of the code under test among it: a ring of lines with simulated
+// times, printed when a seed fails and, through a SIGABRT handler, when an invariant check of that code aborts.
 #pragma once
 
 #include "tests/sim/sim_clock.hpp"

@@ -34,6 +34,7 @@ void simulated_destination::appended(std::int64_t base_offset) {
   const log_entry& entry = log_.entries().at(base_offset);
   trace_.add("destination: appended {}", describe(entry));
   on_append(entry);
+  on_interest(entry.header.is_control() ? interest::marker_appended : interest::data_appended);
   if (random_.chance(faults.replication_stall)) stalled_until_ = std::max(stalled_until_, clock_.now() + milliseconds(random_.between(5, 1'000)));
   replicate();
 }
@@ -101,25 +102,20 @@ void simulated_destination::mark(std::int32_t epoch, const std::vector<mirror::e
   // Each marker is an append of its own: replicas can become too few in the middle of a request.
   const auto count = static_cast<std::int64_t>(markers.size());
   const auto enough_for = random_.chance(faults.not_enough_replicas) ? random_.between(0, count - 1) : count;
-  // The broker keeps one map of errors per producer id; what completes later (an append, after replication) overwrites
-  // what completed at once (a refusal).
-  std::map<std::int64_t, std::int16_t> code_of_producer;
+  marker_codes codes(random_.chance(0.8));  // sometimes the replicas are there at once
   std::int64_t last = -1;
   std::int64_t index = 0;
   for (const auto& marker : markers) {
     append_outcome outcome{code_of(kafka_error::not_enough_replicas)};
     if (index++ < enough_for)
       outcome = log_.mark(marker.pid.value, marker.epoch, marker.commit, marker.coordinator_epoch, epoch_, clock_.wall_ms());
-    if (outcome.code == 0) {
-      code_of_producer[marker.pid.value] = 0;
-      last = outcome.base_offset;
-      appended(outcome.base_offset);
-    } else {
-      code_of_producer.try_emplace(marker.pid.value, outcome.code);
-    }
+    codes.add(marker.pid.value, outcome.code);
+    if (outcome.code != 0) continue;
+    last = outcome.base_offset;
+    appended(outcome.base_offset);
   }
   append_outcome merged{0, last};
-  for (const auto& [producer, code] : code_of_producer)
+  for (const auto& [producer, code] : codes.of_producers())
     if (code != 0) merged.code = code;
   if (merged.code != 0) trace_.add("destination: a marker refused with {}", broker_error_name(merged.code));
   wait_for_replicas(merged, last < 0 ? 0 : log_.end(), std::move(done));
@@ -129,6 +125,7 @@ std::int16_t simulated_destination::trim(std::int32_t epoch, std::int64_t offset
   if (!is_led_by_leader_of(epoch)) return not_leader;
   const auto code = log_.delete_records(offset, high_watermark_);
   trace_.add("destination: trim to {}: {}", offset, broker_error_name(code));
+  on_interest(interest::trimmed);
   return code;
 }
 
@@ -143,20 +140,43 @@ void simulated_destination::foreign_append() {
   replicate();
 }
 
-void simulated_destination::move_leader(bool lose_tail) {
+// The new leader has all that is committed and, of the rest, whole batches up to somewhere.
+void simulated_destination::cut_tail() {
+  auto cut = committed_;
+  const auto wanted = random_.between(committed_, log_.end());
+  for (auto entry = log_.entries().lower_bound(committed_); entry != log_.entries().end(); ++entry) {
+    if (entry->second.header.next_offset() <= wanted) cut = entry->second.header.next_offset();
+    else ++(entry->second.header.is_control() ? losses.markers : losses.data_batches);
+  }
+  log_.truncate(cut);
+}
+
+void simulated_destination::expire_producers() {
+  for (const auto producer : log_.producers().expired(clock_.wall_ms())) {
+    trace_.add("destination: forgets pid {}", producer);
+    log_.forget_producer(producer);
+    ++losses.producers;
+  }
+}
+
+void simulated_destination::move_leader(bool lose_tail) { lead_from(static_cast<std::int32_t>(random_.between(0, 2)), lose_tail); }
+
+void simulated_destination::move_leader_and_back(bool lose_tail) {
+  const auto broker = leaders_.back();
+  lead_from((broker + 1) % 3, lose_tail);
+  lead_from(broker, false);
+}
+
+void simulated_destination::lead_from(std::int32_t broker, bool lose_tail) {
   stale_producers_ = log_.producers();
   stale_bounds_ = {log_.start(), high_watermark_};
   ++epoch_;
-  leaders_.push_back(static_cast<std::int32_t>(random_.between(0, 2)));
+  leaders_.push_back(broker);
   const auto end_before = log_.end();
-  if (lose_tail && log_.end() > committed_) {
-    // The new leader has all that is committed and, of the rest, whole batches up to somewhere.
-    auto cut = committed_;
-    const auto wanted = random_.between(committed_, log_.end());
-    for (const auto& [base_offset, entry] : log_.entries())
-      if (base_offset >= committed_ && entry.header.next_offset() <= wanted) cut = entry.header.next_offset();
-    log_.truncate(cut);
-  }
+  if (lose_tail && log_.end() > committed_) cut_tail();
+  // Each broker makes its own expiry passes: the new leader may know whom the old one forgot, or the reverse.
+  if (random_.chance(0.5)) log_.truncate(log_.end());
+  if (random_.chance(0.5)) expire_producers();
   // A new leader learns the high watermark only from its followers' fetches.
   high_watermark_ = random_.between(log_.start(), std::min(high_watermark_, log_.end()));
   stalled_until_ = clock_.now();

@@ -25,6 +25,17 @@ struct destination_faults {
   double leaderless = 0;                 // per leader move: nobody leads for a while
 };
 
+// Moments after which a misfortune is worth a try.
+enum class interest : std::uint8_t { data_appended, marker_appended, state_written, leadership_asked, log_end_asked, trimmed };
+inline constexpr int interests = 6;
+
+// What leader moves have taken from the log, and expiry from its memory.
+struct destination_losses {
+  std::int64_t data_batches = 0;
+  std::int64_t markers = 0;
+  std::int64_t producers = 0;
+};
+
 class simulated_destination {
  public:
   using answer = std::function<void(append_outcome)>;
@@ -43,6 +54,11 @@ class simulated_destination {
 
   // The leadership moves; between the high watermark and the end the new leader may have less.
   void move_leader(bool lose_tail);
+  // Away and back to the same broker, which has followed another one in between.
+  void move_leader_and_back(bool lose_tail);
+
+  // A pass over the producers, as every broker makes one each ten minutes.
+  void expire_producers();
 
   [[nodiscard]] std::int32_t epoch() const noexcept { return epoch_; }
   [[nodiscard]] std::int32_t leader_of(std::int32_t epoch) const { return leaders_.at(static_cast<std::size_t>(epoch)); }
@@ -58,6 +74,8 @@ class simulated_destination {
 
   destination_faults faults;
   std::function<void(const log_entry&)> on_append = [](const log_entry&) {};
+  std::function<void(interest)> on_interest = [](interest) {};
+  destination_losses losses;
 
   static constexpr std::int16_t not_leader = 6;
 
@@ -74,6 +92,8 @@ class simulated_destination {
   void wait_for_replicas(append_outcome outcome, std::int64_t end, answer done);
   void replicate();
   void advance_high_watermark(std::int64_t to);
+  void cut_tail();
+  void lead_from(std::int32_t broker, bool lose_tail);
 
   sim_clock& clock_;
   sim_random random_;

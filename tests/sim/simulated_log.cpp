@@ -25,12 +25,12 @@ append_outcome simulated_log::produce(std::span<const std::byte> bytes, std::int
 std::int16_t simulated_log::validate(const wire::stored_batch& batch) const {
   const wire::batch_header& header = batch.header;
   const auto invalid = code_of(kafka_error::invalid_record);
+  if (header.base_offset != 0) return invalid;
   if (batch.bytes.size() > settings_.batch_bytes_max) return code_of(kafka_error::message_too_large);
   if (!wire::verify_crc(batch)) return code_of(kafka_error::corrupt_message);
-  if (header.magic != 2 || header.base_offset != 0 || header.is_control()) return invalid;
+  if (header.magic != 2 || header.is_control()) return invalid;
   if (header.record_count <= 0 || header.record_count != header.last_offset_delta + 1) return invalid;
-  if (header.has_append_time()) return code_of(kafka_error::invalid_timestamp);
-  if (header.producer_id >= 0 && (header.base_sequence < 0 || header.producer_epoch < 0)) return invalid;
+  if (header.producer_id >= 0 && header.base_sequence < 0) return invalid;
   if (header.producer_id < 0 && header.is_transactional()) return invalid;
   const auto records = decode(batch);
   if (!records || records->size() != static_cast<std::size_t>(header.record_count)) return invalid;
@@ -78,7 +78,7 @@ void simulated_log::replay(const wire::stored_batch& batch) {
   }
   const auto marker = wire::read_control_marker(batch);
   if (!marker || (marker->type != wire::control_type::abort && marker->type != wire::control_type::commit)) return;
-  const auto ended = producers_.apply_marker(header.producer_id, header.producer_epoch, marker->coordinator_epoch);
+  const auto ended = producers_.apply_marker(header.producer_id, header.producer_epoch, marker->coordinator_epoch, header.max_timestamp);
   if (!ended) return;
   auto& last = transactions_[header.producer_id].back();
   last.end_offset = header.base_offset;
@@ -115,13 +115,19 @@ void simulated_log::replace(std::int64_t base_offset, std::optional<std::vector<
   found->second = {batch->header, std::move(*bytes)};
 }
 
+std::int64_t simulated_log::first_batch_at_start() const {
+  auto entry = entries_.upper_bound(start_);
+  if (entry != entries_.begin() && std::prev(entry)->second.header.next_offset() > start_) --entry;
+  return entry == entries_.end() ? start_ : entry->first;
+}
+
 std::int64_t simulated_log::last_stable(std::int64_t high_watermark) const {
   auto stable = high_watermark;
   for (const auto& [producer, transactions] : transactions_) {
     // From the newest back: a producer's transactions follow each other.
     for (auto transaction = transactions.rbegin(); transaction != transactions.rend(); ++transaction) {
       if (transaction->end_offset && *transaction->end_offset < high_watermark) break;
-      stable = std::min(stable, std::max(transaction->first_offset, start_));
+      stable = std::min(stable, transaction->first_offset < start_ ? first_batch_at_start() : transaction->first_offset);
     }
   }
   return stable;

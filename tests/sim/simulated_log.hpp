@@ -42,6 +42,23 @@ struct append_outcome {
   bool duplicate = false;
 };
 
+// The codes in the answer to one WriteTxnMarkers request: the broker keeps one per producer id and partition, and what
+// completes later overwrites it. A refusal completes at once, an append with its replication: at once where there is
+// nothing to replicate to.
+class marker_codes {
+ public:
+  explicit marker_codes(bool replicates) : replicates_(replicates) {}
+  void add(std::int64_t producer, std::int16_t code) {
+    if (code == 0 || !replicates_) codes_[producer] = code;
+    else codes_.try_emplace(producer, code);
+  }
+  [[nodiscard]] const std::map<std::int64_t, std::int16_t>& of_producers() const noexcept { return codes_; }
+
+ private:
+  bool replicates_;
+  std::map<std::int64_t, std::int16_t> codes_;
+};
+
 class simulated_log {
  public:
   explicit simulated_log(log_settings settings = {}) : settings_(settings) {}
@@ -70,7 +87,8 @@ class simulated_log {
 
   [[nodiscard]] std::int64_t start() const noexcept { return start_; }
   [[nodiscard]] std::int64_t end() const noexcept { return end_; }
-  // First offset of the oldest transaction without an end below `high_watermark` (not below the log start), or that.
+  // First offset of the oldest transaction without an end below `high_watermark`, or that. A transaction that is open
+  // since before the log start counts from the first batch that reaches beyond the start, which may begin below it.
   [[nodiscard]] std::int64_t last_stable(std::int64_t high_watermark) const;
   [[nodiscard]] const std::map<std::int64_t, log_entry>& entries() const noexcept { return entries_; }  // by base offset
   [[nodiscard]] const producer_table& producers() const noexcept { return producers_; }
@@ -80,6 +98,7 @@ class simulated_log {
   void forget_producer(std::int64_t producer) { producers_.forget(producer); }
 
  private:
+  [[nodiscard]] std::int64_t first_batch_at_start() const;
   [[nodiscard]] std::int16_t validate(const wire::stored_batch& batch) const;
   void store(std::vector<std::byte> bytes, std::int64_t base_offset, std::int32_t leader_epoch);
   void replay(const wire::stored_batch& batch);

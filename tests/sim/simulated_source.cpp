@@ -119,10 +119,10 @@ bool simulated_source::has_record(std::int64_t offset) const {
 }
 
 asio::awaitable<result<void>> source_client::question(std::string what) {
-  co_await clock_.sleep(microseconds(random_.between(50, 2'000)));
-  if (severed_) co_return fail(errc::connection_lost, what);
+  co_await process_.sleep(microseconds(random_.between(50, 2'000)));
+  if (process_.gone()) co_return fail(errc::connection_lost, what);
   if (random_.chance(faults_.lost_answer)) {
-    co_await clock_.sleep(milliseconds(random_.between(1, 500)));
+    co_await process_.sleep(milliseconds(random_.between(1, 500)));
     co_return fail(errc::connection_lost, what);
   }
   co_return result<void>{};
@@ -133,14 +133,14 @@ asio::awaitable<result<mirror::source_chunk>> source_client::fetch(std::int64_t 
   const auto out_of_range = [&] { return offset < source_.log().start() || offset > source_.log().end(); };
   if (out_of_range()) co_return broker_failure(code_of(kafka_error::offset_out_of_range), "fetch");
   if (offset >= source_.high_watermark()) {
-    auto woken = std::make_shared<mirror::one_shot<bool>>(clock_.context().get_executor());
+    auto woken = std::make_shared<mirror::one_shot<bool>>(process_.clock().context().get_executor());
     std::function<void()> wake = [woken] {
       if (!woken->ready()) woken->fulfil(true);
     };
     source_.when_readable(offset, wake);
-    clock_.after(milliseconds(500), wake);
+    process_.clock().after(milliseconds(500), wake);
     co_await woken->wait();
-    if (severed_) co_return fail(errc::connection_lost, "fetch");
+    if (process_.gone()) co_return fail(errc::connection_lost, "fetch");
     if (out_of_range()) co_return broker_failure(code_of(kafka_error::offset_out_of_range), "fetch");
   }
   mirror::source_chunk chunk;
@@ -150,7 +150,7 @@ asio::awaitable<result<mirror::source_chunk>> source_client::fetch(std::int64_t 
     chunk.records = *bytes;
     chunk.owner = bytes;
   }
-  co_await clock_.sleep(microseconds(random_.between(50, 1'000)));
+  co_await process_.sleep(microseconds(random_.between(50, 1'000)));
   co_return chunk;
 }
 

@@ -8,6 +8,7 @@
 #include "mirror/ports.hpp"
 #include "tests/sim/batch_bytes.hpp"
 #include "tests/sim/sim_clock.hpp"
+#include "tests/sim/sim_process.hpp"
 #include "tests/sim/sim_random.hpp"
 #include "tests/sim/sim_trace.hpp"
 #include "tests/sim/simulated_log.hpp"
@@ -86,8 +87,8 @@ struct source_faults {
 
 class source_client final : public mirror::source_log {
  public:
-  source_client(sim_clock& clock, sim_random random, simulated_source& source, const source_faults& faults, const bool& severed)
-      : clock_(clock), random_(random), source_(source), faults_(faults), severed_(severed) {}
+  source_client(sim_process& process, sim_random random, simulated_source& source, const source_faults& faults)
+      : process_(process), random_(random), source_(source), faults_(faults) {}
 
   asio::awaitable<result<mirror::source_chunk>> fetch(std::int64_t offset) override;
   asio::awaitable<result<mirror::source_bounds>> bounds() override;
@@ -97,11 +98,10 @@ class source_client final : public mirror::source_log {
   asio::awaitable<result<void>> question(std::string what);
   [[nodiscard]] std::vector<std::byte> cut(std::int64_t offset);
 
-  sim_clock& clock_;
+  sim_process& process_;
   sim_random random_;
   simulated_source& source_;
   const source_faults& faults_;
-  const bool& severed_;
 };
 
 }  // namespace mirrord::sim

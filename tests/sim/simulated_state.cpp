@@ -8,13 +8,15 @@ using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
 asio::awaitable<result<void>> state_writer::write(std::string what, std::function<void()> reach) {
-  co_await clock_.sleep(microseconds(random_.between(100, 3'000)));
-  if (severed_) co_return fail(errc::connection_lost, what + ": cut off");
+  if (process_.gone()) co_return fail(errc::connection_lost, what + ": cut off");
+  co_await process_.sleep(microseconds(random_.between(100, 3'000)));
+  if (process_.gone() && random_.chance(0.5)) co_return fail(errc::connection_lost, what + ": cut off");
   if (random_.chance(state_.fault_probability)) co_return broker_failure(19, what);
   const bool answer_lost = random_.chance(state_.fault_probability);
   reach();
-  co_await clock_.sleep(answer_lost ? milliseconds(500) : microseconds(random_.between(100, 3'000)));
-  if (severed_ || answer_lost) co_return fail(errc::timed_out, what + ": no acknowledgement");
+  state_.on_write();
+  co_await process_.sleep(answer_lost ? milliseconds(500) : microseconds(random_.between(100, 3'000)));
+  if (process_.gone() || answer_lost) co_return fail(errc::timed_out, what + ": no acknowledgement");
   co_return result<void>{};
 }
 

@@ -7,6 +7,7 @@
 
 #include "mirror/ports.hpp"
 #include "tests/sim/sim_clock.hpp"
+#include "tests/sim/sim_process.hpp"
 #include "tests/sim/sim_random.hpp"
 #include "tests/sim/sim_trace.hpp"
 
@@ -29,21 +30,20 @@ struct simulated_state {
   std::int64_t next_pid = 5'000'000;  // far from any source producer id
   state_record partition;
   double fault_probability = 0;
+  std::function<void()> on_write = [] {};  // after each that arrives
 };
 
-// Calls `reach` when the write arrives and answers; `severed` is looked at on both ways.
+// Calls `reach` when the write arrives, and answers. A write that is on its way when the process dies arrives or not.
 class state_writer {
  public:
-  state_writer(sim_clock& clock, sim_random random, simulated_state& state, const bool& severed)
-      : clock_(clock), random_(random), state_(state), severed_(severed) {}
+  state_writer(sim_process& process, sim_random random, simulated_state& state) : process_(process), random_(random), state_(state) {}
 
   asio::awaitable<result<void>> write(std::string what, std::function<void()> reach);
 
  private:
-  sim_clock& clock_;
+  sim_process& process_;
   sim_random random_;
   simulated_state& state_;
-  const bool& severed_;
 };
 
 class simulated_pool final : public mirror::producer_pool {

@@ -10,6 +10,7 @@ writers_profile writers_profile::draw(sim_random& random) {
   profile.raises_epochs = random.chance(0.3);
   profile.compresses = random.chance(0.15);
   profile.append_times = random.chance(0.2);
+  if (random.chance(0.3)) profile.old_batches = random.chance(0.5) ? 1.0 : random.uniform();
   profile.compacts = random.chance(0.4);
   profile.deletes = random.chance(0.6);
   // An overrun takes end markers with it, which is another story.
@@ -55,6 +56,10 @@ record_spec source_writers::random_record() {
 batch_spec source_writers::random_batch() {
   std::vector<record_spec> records;
   for (auto left = random_.between(1, profile_.records_max); left > 0; --left) records.push_back(random_record());
+  if (random_.chance(profile_.old_batches)) {
+    const auto age = random_.between(2, 20) * 86'400'000;
+    for (auto& record : records) record.timestamp -= std::min(age, record.timestamp);
+  }
   auto batch = consecutive(std::move(records));
   if (profile_.compresses && random_.chance(0.5)) batch.compression = static_cast<wire::codec>(random_.between(1, 4));
   if (profile_.append_times && random_.chance(0.3)) batch.append_time = clock_.wall_ms();

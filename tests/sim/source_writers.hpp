@@ -14,6 +14,7 @@ struct writers_profile {
   bool raises_epochs = false;    // each transaction under its own epoch (transaction version 2)
   bool compresses = false;
   bool append_times = false;
+  double old_batches = 0.05;     // with records of two days ago and older: their producers are forgotten at any moment
   bool compacts = false;
   bool deletes = true;           // DeleteRecords and retention
   bool overruns = false;         // retention passes the mirror

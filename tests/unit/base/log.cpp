@@ -60,4 +60,16 @@ TEST_CASE("lines below the threshold are not written") {
   CHECK(captured_stderr([] { log::debug("noise", {{"n", 1}}); }).empty());
 }
 
+TEST_CASE("another sink gets the lines in the place of stderr") {
+  std::string got;
+  log::start(log::level::warn, [&got](log::level, const std::string& line) { got += line + "|"; });
+  const std::string text = captured_stderr([] {
+    log::info("quiet");
+    log::warn("loud", {{"n", 1}});
+  });
+  log::start(log::level::info, {});
+  CHECK(text.empty());
+  CHECK(got == "loud n=1|");
+}
+
 }  // namespace mirrord
