@@ -6,6 +6,7 @@ stable offset does not hang on the destination, and no aborted record has become
 
 import itertools
 import unittest
+from concurrent.futures import ThreadPoolExecutor
 from typing import Callable
 
 from confluent_kafka import Producer, TopicPartition
@@ -16,7 +17,6 @@ from mirror_daemon import MirrorDaemon
 from record_writers import FLUSH_SECONDS, flush, leave_open, send
 
 OPEN_RECORDS = 10
-MIRRORED_SECONDS = 60
 
 
 class Story:
@@ -92,25 +92,26 @@ class OverrunTransactionsTest(LabTestCase):
     """One pair of clusters. All stories at once, a topic each, for each way in which a mirror goes down."""
 
     def overrun(self, down: Callable[[MirrorDaemon], object], up: Callable[[MirrorDaemon], object]) -> None:
-        told = [(tell, commit, Story(self, f"{tell.__name__}-{'commit' if commit else 'abort'}".replace("_", "-")))
-                for tell, commit in itertools.product(STORIES, (True, False))]
-        topics = [story.topic for _, _, story in told]
-        daemon = self.mirror(topics)
-        for topic in topics:
-            daemon.wait_partition(topic, 0, state="MIRRORING", destination_end=OPEN_RECORDS + 5)
-        down(daemon)
-        for tell, commit, story in told:
-            tell(story, commit)
-        up(daemon)
-        daemon.wait_mirrored(self.source.admin(), topics, MIRRORED_SECONDS)
-        self.assert_equal_topics(topics)
-        for _, _, story in told:
-            story.when_mirrored()
-        daemon.wait_mirrored(self.source.admin(), topics, MIRRORED_SECONDS)
-        self.assert_equal_topics(topics)
+        plots = list(itertools.product(STORIES, (True, False)))
+        with ThreadPoolExecutor(len(plots)) as pool:
+            stories = list(pool.map(lambda plot: Story(self, f"{plot[0].__name__}-{'commit' if plot[1] else 'abort'}".replace("_", "-")), plots))
+            topics = [story.topic for story in stories]
+            daemon = self.mirror(topics)
+            for topic in topics:
+                daemon.wait_partition(topic, 0, state="MIRRORING", destination_end=OPEN_RECORDS + 5)
+            down(daemon)
+            list(pool.map(lambda plot, story: plot[0](story, plot[1]), plots, stories))
+            up(daemon)
+            self.wait_equal(daemon, topics)
+            list(pool.map(lambda story: story.when_mirrored(), stories))
+            self.wait_equal(daemon, topics)
         for topic in topics:
             ends = read_ends(self.destination.admin(), topic, [0])[0]
             self.assertEqual(ends.lso, ends.leo, f"{topic}: a transaction is open for ever")
+
+    def wait_equal(self, daemon: MirrorDaemon, topics: list[str]) -> None:
+        daemon.wait_mirrored(self.source.admin(), topics)
+        self.assert_equal_topics(topics)
 
     def test_an_orderly_stop(self) -> None:
         self.overrun(MirrorDaemon.stop, MirrorDaemon.start)
