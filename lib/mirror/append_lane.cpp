@@ -40,13 +40,16 @@ std::shared_ptr<one_shot<result<append_answer>>> append_lane::append(const topic
 }
 
 // The oldest waiting append decides over the kind of acks; of the producers that wait, the one with the most appends goes
-// first, unless the oldest has been passed over for a while.
+// first, unless the oldest has been passed over for a while. Only the first append of a partition counts: the others cannot
+// go now, and a producer that has nothing but such would make an empty request.
 append_lane::request_kind append_lane::choose_kind() const {
   request_kind kind{waiting_.front().write.confirmation, std::nullopt};
   std::map<std::pair<destination_pid, std::int16_t>, std::size_t> counts;
+  std::set<topic_partition> passed;
   std::size_t most = 0;
   const bool is_oldest_late = passed_over_ >= passed_over_max;
   for (const waiting& item : waiting_) {
+    if (!passed.insert(item.to).second) continue;
     if (!item.write.batch.header.is_transactional() || item.write.confirmation != kind.confirmation) continue;
     const std::pair producer{item.write.pid, item.write.epoch};
     const std::size_t count = ++counts[producer];

@@ -165,6 +165,26 @@ TEST_CASE("the two kinds of acks never meet in a request", "[lanes][append]") {
   });
 }
 
+TEST_CASE("a producer whose batches of this kind of acks all stand behind others does not get the request", "[lanes][append]") {
+  lane_scene s;
+  s.play([&](client::cluster& c) -> awaitable<void> {
+    const auto lane = lane_of(s, c);
+    const batch_kind quick{6, 0, 0, true, acks::leader};
+    const batch_kind safe{6, 0, 0, true, acks::all};
+    (void)lane->append(orders_0, epoch_5, batch("five", {5, 0, 0, true, acks::all}));
+    for (const topic_partition& to : {orders_1, orders_2}) {
+      (void)lane->append(to, epoch_5, batch("run", quick));
+      (void)lane->append(to, epoch_5, batch("end of run", safe));
+    }
+    const auto first = co_await s.broker.next<wire::produce_request>();
+    CHECK(contents(first.body) == texts{"orders-0 five"});
+    const auto second = co_await s.broker.next<wire::produce_request>();
+    CHECK(contents(second.body) == texts{"orders-1 run", "orders-2 run"});
+    const auto third = co_await s.broker.next<wire::produce_request>();
+    CHECK(contents(third.body) == texts{"orders-1 end of run", "orders-2 end of run"});
+  });
+}
+
 TEST_CASE("the header that leaves carries our producer, and its checksum holds", "[lanes][append]") {
   lane_scene s;
   s.play([&](client::cluster& c) -> awaitable<void> {
