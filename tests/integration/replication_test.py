@@ -2,12 +2,15 @@
 
 import unittest
 
+from confluent_kafka import KafkaError, Producer
+from confluent_kafka.admin import NewTopic
+
 from fault_kinds import HoldRequest, RewriteAnswer, RewriteRequest, Watch, error_of
 from fault_test_case import FaultTestCase, marker_count
 from kafka_frames import Message, is_about, markers_of
 from kafka_layouts import Api
-from lab_test_case import REQUEST_SECONDS
-from leader_moves import in_sync, leaders
+from lab_test_case import REQUEST_SECONDS, led_partitions
+from leader_moves import leaders, replicas
 from waiting import wait_until
 
 HOLE = 200
@@ -24,6 +27,23 @@ class ReplicationTest(FaultTestCase):
         """The brokers that do not lead it."""
         leader = leaders(self.destination.admin(), [topic])[topic]
         return [broker for broker in range(1, self.BROKERS + 1) if broker != leader]
+
+    def twin(self, topic: str) -> str:
+        """A topic on the destination with the same replicas, which nobody mirrors."""
+        name, admin = self.unique("twin"), self.destination.admin()
+        wanted = NewTopic(name, 1, replica_assignment=[replicas(admin, topic)])
+        admin.create_topics([wanted], request_timeout=REQUEST_SECONDS)[name].result()
+        wait_until(lambda: led_partitions(admin, name), f"a leader of {name}", REQUEST_SECONDS)
+        self.assertEqual(leaders(admin, [name])[name], leaders(admin, [topic])[topic])
+        return name
+
+    def write_is_refused(self, topic: str) -> bool:
+        """Whether a record that all in-sync replicas should have is refused for want of replicas."""
+        outcomes: list[KafkaError | None] = []
+        producer = Producer({**self.destination.client(), "retries": 0, "request.timeout.ms": 1000, "on_delivery": lambda error, _: outcomes.append(error)})
+        producer.produce(topic, b"probe", partition=0)
+        producer.flush(REQUEST_SECONDS)
+        return outcomes[0] is not None and outcomes[0].code() == KafkaError.NOT_ENOUGH_REPLICAS
 
     def test_half_of_a_request_of_filler_markers_is_refused_and_the_answer_hides_it(self) -> None:
         topic = self.mixed_topic()
@@ -48,12 +68,12 @@ class ReplicationTest(FaultTestCase):
         daemon = self.mirror([topic])
         daemon.wait_mirrored(self.source.admin(), [topic])
         followers = self.followers(topic)
+        probe = self.twin(topic)
         answers = self.fault(Watch(Api.PRODUCE, is_about(topic, 0)))
         for broker in followers:
             self.destination.kill(broker)
         try:
-            admin = self.destination.admin()
-            wait_until(lambda: len(in_sync(admin, topic)) == 1, f"the followers of {topic} to be out of sync", REQUEST_SECONDS)
+            wait_until(lambda: self.write_is_refused(probe), "the leader to know that its followers are gone", REQUEST_SECONDS)
             self.batches(topic, 1)
             answers.wait_code(NOT_ENOUGH_REPLICAS, topic)
             self.assert_recovered(daemon, topic, error="NOT_ENOUGH_REPLICAS")

@@ -23,11 +23,6 @@ def replicas(admin: AdminClient, topic: str) -> list[int]:
     return list(admin.list_topics(timeout=REQUEST_SECONDS).topics[topic].partitions[0].replicas)
 
 
-def in_sync(admin: AdminClient, topic: str) -> list[int]:
-    """The in-sync replicas of partition 0."""
-    return list(admin.list_topics(timeout=REQUEST_SECONDS).topics[topic].partitions[0].isrs)
-
-
 def move_leaders(cluster: Cluster, topics: list[str]) -> None:
     """Makes the next replica the leader of partition 0 of each topic; returns when all brokers' metadata says so."""
     admin = cluster.admin()
