@@ -2,7 +2,7 @@
 
 import unittest
 
-from fault_kinds import HoldRequest
+from fault_kinds import HoldRequest, RewriteAnswer, error_of
 from fault_test_case import FaultTestCase, marker_count
 from kafka_frames import Message, is_about, partitions_of
 from kafka_layouts import Api
@@ -10,6 +10,7 @@ from mirror_daemon import MirrorDaemon
 
 HOLE = 200
 FENCED = 47  # INVALID_PRODUCER_EPOCH
+FENCED_LEADER_EPOCH = 74
 REPEATED_OR_OUT_OF_ORDER = (0, 45, FENCED)
 
 
@@ -90,20 +91,40 @@ class LateAgainTest(FaultTestCase):
         self.assertEqual([codes_of(answer, topic) for answer in answers], [[FENCED], [FENCED]])
         self.assert_mirrored(daemon, [topic])
 
-    def test_first_append_under_an_epoch_that_other_partitions_had_raised(self) -> None:
-        raised, topic = self.mixed_topic(), self.unique("topic")
+    def test_first_append_of_a_partition_under_an_epoch_that_others_had_raised(self) -> None:
+        topic = self.unique("topic")
+        daemon, mirror = self.mirror_with_a_raised_epoch(topic)
+        held = self.fault(HoldRequest(Api.PRODUCE, is_about(topic, 0)))
+        self.mixed_topic(topic)
+        self.check_successor(daemon, mirror, topic, held)
+
+    def test_append_after_a_pause_under_an_epoch_that_others_had_raised(self) -> None:
+        topic = self.mixed_topic()
+        daemon, mirror = self.mirror_with_a_raised_epoch(topic)
+        moved = self.fault(RewriteAnswer(Api.OFFSET_FOR_LEADER_EPOCH, is_about(topic, 0), error_of(topic, 0, FENCED_LEADER_EPOCH)))
+        moved.wait_fired()
+        self.assert_recovered(daemon, topic)
+        daemon.wait_partition(topic, 0, state="MIRRORING")
+        held = self.fault(HoldRequest(Api.PRODUCE, is_about(topic, 0)))
+        self.mixed(topic)
+        self.check_successor(daemon, mirror, topic, held)
+
+    def mirror_with_a_raised_epoch(self, topic: str) -> tuple[MirrorDaemon, str]:
+        """A daemon that mirrors the topic and, by the recoveries of another one, has raised the producer epoch twice; its mirror."""
+        raised, mirror = self.mixed_topic(), self.unique("mirror")
         held = self.fault(HoldRequest(Api.WRITE_TXN_MARKERS, is_about(raised, 0), times=2))
-        mirror = self.unique("mirror")
         daemon = self.mirror([raised, topic], mirror=mirror)
         held.wait_fired(2)
         daemon.wait_mirrored(self.source.admin(), [raised])
-        first = self.fault(HoldRequest(Api.PRODUCE, is_about(topic, 0)))
-        self.mixed_topic(topic)
-        first.wait_fired()
+        return daemon, mirror
+
+    def check_successor(self, daemon: MirrorDaemon, mirror: str, topic: str, held: HoldRequest) -> None:
+        """The daemon dies, another one mirrors the topic alone, and the held request arrives."""
+        held.wait_fired()
         daemon.kill()
         successor = self.mirror([topic], mirror=mirror)
         successor.wait_mirrored(self.source.admin(), [topic])
-        first.release_and_wait()
+        held.release_and_wait()
         self.assert_mirrored(successor, [topic])
 
 
