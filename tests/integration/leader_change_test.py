@@ -6,7 +6,7 @@ from fault_kinds import HoldAnswer, HoldRequest, RewriteRequest, Watch
 from fault_test_case import RECORDS_PER_BATCH, FaultTestCase
 from kafka_frames import Message, is_about, partitions_of
 from kafka_layouts import Api
-from leader_moves import leaders, move_leaders
+from leadership import leaders_of, move_leaders
 
 NOT_LEADER, FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH = 6, 74, 75
 
@@ -66,7 +66,7 @@ class LeaderChangeTest(FaultTestCase):
         answer = self.fault(HoldAnswer(Api.PRODUCE, is_about(topic, 0), nth=3))
         daemon = self.mirror([topic])
         request.wait_fired()
-        leader = leaders(self.destination.admin(), [topic])[topic]
+        leader = leaders_of(self.destination.admin(), [topic])[topic, 0]
         followers = [broker for broker in range(1, self.BROKERS + 1) if broker != leader]
         for broker in followers:
             self.destination.pause(broker)

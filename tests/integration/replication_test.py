@@ -10,7 +10,7 @@ from fault_test_case import FaultTestCase, marker_count
 from kafka_frames import Message, is_about, markers_of
 from kafka_layouts import Api
 from lab_test_case import REQUEST_SECONDS, led_partitions
-from leader_moves import leaders, replicas
+from leadership import leaders_of, replicas_of
 from waiting import wait_until
 
 HOLE = 200
@@ -25,16 +25,16 @@ class ReplicationTest(FaultTestCase):
 
     def followers(self, topic: str) -> list[int]:
         """The brokers that do not lead it."""
-        leader = leaders(self.destination.admin(), [topic])[topic]
+        leader = leaders_of(self.destination.admin(), [topic])[topic, 0]
         return [broker for broker in range(1, self.BROKERS + 1) if broker != leader]
 
     def twin(self, topic: str) -> str:
         """A topic on the destination with the same replicas, which nobody mirrors."""
         name, admin = self.unique("twin"), self.destination.admin()
-        wanted = NewTopic(name, 1, replica_assignment=[replicas(admin, topic)])
+        wanted = NewTopic(name, 1, replica_assignment=[replicas_of(admin, topic)])
         admin.create_topics([wanted], request_timeout=REQUEST_SECONDS)[name].result()
         wait_until(lambda: led_partitions(admin, name), f"a leader of {name}", REQUEST_SECONDS)
-        self.assertEqual(leaders(admin, [name])[name], leaders(admin, [topic])[topic])
+        self.assertEqual(leaders_of(admin, [name])[name, 0], leaders_of(admin, [topic])[topic, 0])
         return name
 
     def write_is_refused(self, topic: str) -> bool:
