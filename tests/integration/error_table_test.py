@@ -4,12 +4,13 @@ import re
 import unittest
 
 from confluent_kafka.admin import NewTopic
+from crc32c import crc32c
 
 from error_rows import ErrorRow, read_rows
-from fault_kinds import Refuse, RewriteAnswer, error_of
+from fault_kinds import Refuse, RewriteAnswer, RewriteRequest, Watch, error_of
 from fault_test_case import FaultTestCase
 from faults import Fault
-from kafka_frames import is_about
+from kafka_frames import Message, is_about
 from kafka_layouts import Api
 from lab_test_case import REQUEST_SECONDS, led_partitions
 from mirror_daemon import MirrorDaemon
@@ -20,6 +21,10 @@ from waiting import wait_until
 WRITE_WAYS = ("append answered", "append refused", "marker answered", "marker refused")
 WAYS = (*WRITE_WAYS, "log end answered")
 RECORDS = 3
+INVALID_PRODUCER_ID_MAPPING = 49
+# Where they stand in a record batch (Kafka's format 2); the checksum is over all from the attributes on.
+CHECKSUM, ATTRIBUTES, PRODUCER_ID = 17, 21, 43
+TRANSACTIONAL = 0x10  # an attribute
 
 
 class ErrorTableTest(FaultTestCase):
@@ -45,6 +50,19 @@ class ErrorTableTest(FaultTestCase):
         daemon.start()
         daemon.wait_mirrored(self.source.admin(), list(rows))
         self.assert_equal_topics(list(rows))
+
+    def test_two_transactional_producers_in_one_request(self) -> None:
+        """The broker refuses the whole request, plain batches included; the daemon groups anew and goes on."""
+        topics = [self.mixed_topic() for _ in range(3)]
+        foreign = self.create_topic(self.destination)
+        answers = [self.fault(Watch(Api.PRODUCE, is_about(topic, 0))) for topic in topics]
+        fault = self.fault(RewriteRequest(Api.PRODUCE, lambda message: is_transactional(message) and is_about(topics[0], 0)(message),
+                                          lambda message: add_another_producer(message, foreign)))
+        daemon = self.mirror(topics)
+        fault.wait_fired()
+        answers[0].wait_code(INVALID_PRODUCER_ID_MAPPING, topics[0])
+        self.assert_recovered(daemon, topics[0], error="INVALID_PRODUCER_ID_MAPPING")
+        self.assert_mirrored(daemon, topics)
 
     def add_faults(self, rows: dict[str, ErrorRow], ways: tuple[str, ...]) -> dict[tuple[str, int], Fault]:
         """For each row a fault of each of these ways, by topic and partition."""
@@ -103,6 +121,20 @@ def advice_pattern(advice: str) -> str:
     """What the advice of a row looks like in a message, with any names in place of those that the daemon knows."""
     parts = [re.escape(part) for part in re.split(r"<destination>|<daemon>", advice)]
     return "; " + r"\S+".join(parts) if advice else ""
+
+
+def is_transactional(message: Message) -> bool:
+    """Of a Produce request."""
+    return message["transactional_id"] is not None
+
+
+def add_another_producer(message: Message, topic: str) -> None:
+    """Adds a copy of a transactional batch in the request, by the next producer id, for another topic."""
+    batches = (partition["records"] for entry in message["topics"] for partition in entry["partitions"])
+    batch = bytearray(next(b for b in batches if int.from_bytes(b[ATTRIBUTES:ATTRIBUTES + 2]) & TRANSACTIONAL))
+    batch[PRODUCER_ID:PRODUCER_ID + 8] = (int.from_bytes(batch[PRODUCER_ID:PRODUCER_ID + 8]) + 1).to_bytes(8)
+    batch[CHECKSUM:CHECKSUM + 4] = crc32c(batch[ATTRIBUTES:]).to_bytes(4)
+    message["topics"].append({"name": topic, "partitions": [{"index": 0, "records": bytes(batch), "tags": []}], "tags": []})
 
 
 if __name__ == "__main__":

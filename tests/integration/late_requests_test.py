@@ -2,7 +2,7 @@
 
 import unittest
 
-from fault_kinds import HoldRequest
+from fault_kinds import HoldRequest, RewriteAnswer, error_of
 from fault_test_case import FaultTestCase, marker_count
 from kafka_frames import Message, is_about, partitions_of
 from kafka_layouts import Api
@@ -10,7 +10,8 @@ from mirror_daemon import MirrorDaemon
 
 HOLE = 200
 FENCED = 47  # INVALID_PRODUCER_EPOCH
-REPEATED_OR_OUT_OF_ORDER = (0, 45, FENCED)
+FENCED_LEADER_EPOCH = 74
+TWIN = {0, 45, FENCED}  # a repetition, which gets its old offset; out of order; or behind a marker of a later epoch
 
 
 class LateRequestsTest(FaultTestCase):
@@ -18,29 +19,38 @@ class LateRequestsTest(FaultTestCase):
 
     REQUEST_TIMEOUT = "20s"  # the first daemon dies before it has given up on any of them
 
-    def test_data(self) -> None:
-        appends = {"late-first-append": 1, "late-append-of-a-run": 3, "late-first-of-a-transaction": 5, "late-last-of-a-transaction": 6}
-        for topic in appends:
-            self.mixed_topic(topic)
-        held = {topic: self.fault(HoldRequest(Api.PRODUCE, is_about(topic, 0), nth)) for topic, nth in appends.items()}
-        self.check(self.daemon(self.configuration(list(appends), lanes=16)), held)
-
-    def test_markers(self) -> None:
-        for nth, what in ((1, "commit"), (2, "abort")):
-            with self.subTest(what):
-                topic = self.mixed_topic(f"late-{what}")
-                held = self.fault(HoldRequest(Api.WRITE_TXN_MARKERS, is_about(topic, 0), nth))
-                self.check(self.daemon(self.configuration([topic])), {topic: held}, FENCED)
-
-    def test_filler(self) -> None:
-        topic = self.mixed_topic("late-filler")
-        daemon = self.mirror([topic])
-        daemon.wait_mirrored(self.source.admin(), [topic])
+    def test_appends_and_markers_arrive_after_the_successor_has_gone_on(self) -> None:
+        requests = {
+            "late-first-append": (Api.PRODUCE, 1, TWIN),
+            "late-append-of-a-run": (Api.PRODUCE, 3, TWIN),
+            "late-first-of-a-transaction": (Api.PRODUCE, 5, TWIN),
+            "late-last-of-a-transaction": (Api.PRODUCE, 6, TWIN),
+            "late-commit": (Api.WRITE_TXN_MARKERS, 1, {FENCED}),
+            "late-abort": (Api.WRITE_TXN_MARKERS, 2, {FENCED}),
+        }
+        filler = "late-filler"
+        daemon = self.mirror_each([*requests, filler])
+        self.mixed_topic(filler)
+        daemon.start()
+        daemon.wait_mirrored(self.source.admin(), [filler])
         daemon.stop()
-        self.hole(topic, HOLE)
-        self.mixed(topic)
-        held = self.fault(HoldRequest(Api.WRITE_TXN_MARKERS, lambda message: marker_count(message, topic, 0) == HOLE))
-        self.check(daemon, {topic: held}, FENCED)
+        self.hole(filler, HOLE)
+        self.mixed(filler)
+        for topic in requests:
+            self.mixed_topic(topic)
+        held = {topic: self.fault(HoldRequest(api, is_about(topic, 0), nth)) for topic, (api, nth, _) in requests.items()}
+        held[filler] = self.fault(HoldRequest(Api.WRITE_TXN_MARKERS, lambda message: marker_count(message, filler, 0) == HOLE))
+        daemon.start()
+        for fault in held.values():
+            fault.wait_fired()
+        daemon.kill()
+        daemon.start()
+        daemon.wait_mirrored(self.source.admin(), list(held))
+        for topic, fault in held.items():
+            with self.subTest(topic):
+                found = {code for answer in fault.release_and_wait() for code in codes_of(answer, topic)}
+                self.assertLessEqual(found, requests[topic][2] if topic in requests else {FENCED})
+        self.assert_mirrored(daemon, list(held))
 
     def test_marker_between_the_recovery_read_and_the_successor_s_own_is_found(self) -> None:
         """No broker can tell the two apart; both are appended, and the partition fails with both offsets."""
@@ -60,20 +70,6 @@ class LateRequestsTest(FaultTestCase):
         daemon.wait_log(rf"error partition_failed .*partition={topic}-0 ")
         self.assert_mirrored(daemon, [other])
 
-    def check(self, daemon: MirrorDaemon, held: dict[str, HoldRequest], *codes: int) -> None:
-        """Kills and restarts the daemon while these are held, releases them when all is mirrored, and compares."""
-        daemon.start()
-        for fault in held.values():
-            fault.wait_fired()
-        daemon.kill()
-        daemon.start()
-        daemon.wait_mirrored(self.source.admin(), list(held))
-        for topic, fault in held.items():
-            answers = fault.release_and_wait()
-            found = {code for answer in answers for code in codes_of(answer, topic)}
-            self.assertLessEqual(found, set(codes or REPEATED_OR_OUT_OF_ORDER), topic)
-        self.assert_mirrored(daemon, list(held))
-
 
 class LateAgainTest(FaultTestCase):
     """One broker. The first daemon gives up on a request and tries again under a raised epoch, which is held as well."""
@@ -86,24 +82,44 @@ class LateAgainTest(FaultTestCase):
         daemon.kill()
         daemon.start()
         daemon.wait_mirrored(self.source.admin(), [topic])
-        answers = held.release_and_wait()
-        self.assertEqual([codes_of(answer, topic) for answer in answers], [[FENCED], [FENCED]])
+        for answer in held.release_and_wait():
+            self.assertEqual(codes_of(answer, topic), [FENCED])
         self.assert_mirrored(daemon, [topic])
 
-    def test_first_append_under_an_epoch_that_other_partitions_had_raised(self) -> None:
-        raised, topic = self.mixed_topic(), self.unique("topic")
+    def test_first_append_of_a_partition_under_an_epoch_that_others_had_raised(self) -> None:
+        topic = self.unique("topic")
+        daemon, mirror = self.mirror_with_a_raised_epoch(topic)
+        held = self.fault(HoldRequest(Api.PRODUCE, is_about(topic, 0)))
+        self.mixed_topic(topic)
+        self.check_successor(daemon, mirror, topic, held)
+
+    def test_append_after_a_pause_under_an_epoch_that_others_had_raised(self) -> None:
+        topic = self.mixed_topic()
+        daemon, mirror = self.mirror_with_a_raised_epoch(topic)
+        moved = self.fault(RewriteAnswer(Api.OFFSET_FOR_LEADER_EPOCH, is_about(topic, 0), error_of(topic, 0, FENCED_LEADER_EPOCH)))
+        moved.wait_fired()
+        self.assert_recovered(daemon, topic)
+        daemon.wait_partition(topic, 0, state="MIRRORING")
+        held = self.fault(HoldRequest(Api.PRODUCE, is_about(topic, 0)))
+        self.mixed(topic)
+        self.check_successor(daemon, mirror, topic, held)
+
+    def mirror_with_a_raised_epoch(self, topic: str) -> tuple[MirrorDaemon, str]:
+        """A daemon that mirrors the topic and, by the recoveries of another one, has raised the producer epoch twice; its mirror."""
+        raised, mirror = self.mixed_topic(), self.unique("mirror")
         held = self.fault(HoldRequest(Api.WRITE_TXN_MARKERS, is_about(raised, 0), times=2))
-        mirror = self.unique("mirror")
         daemon = self.mirror([raised, topic], mirror=mirror)
         held.wait_fired(2)
         daemon.wait_mirrored(self.source.admin(), [raised])
-        first = self.fault(HoldRequest(Api.PRODUCE, is_about(topic, 0)))
-        self.mixed_topic(topic)
-        first.wait_fired()
+        return daemon, mirror
+
+    def check_successor(self, daemon: MirrorDaemon, mirror: str, topic: str, held: HoldRequest) -> None:
+        """The daemon dies, another one mirrors the topic alone, and the held request arrives."""
+        held.wait_fired()
         daemon.kill()
         successor = self.mirror([topic], mirror=mirror)
         successor.wait_mirrored(self.source.admin(), [topic])
-        first.release_and_wait()
+        held.release_and_wait()
         self.assert_mirrored(successor, [topic])
 
 

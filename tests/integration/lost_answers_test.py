@@ -25,7 +25,7 @@ def filler(topic: str) -> Where:
 
 
 class LostAnswersTest(FaultTestCase):
-    """One broker. Each way has a topic of its own, all mirrored at once; a connection that ends is everybody's misfortune."""
+    """One broker. Each way has a topic and a mirror of its own, all in one daemon."""
 
     def test_answers_are_lost_with_their_connection(self) -> None:
         self.check({
@@ -64,7 +64,7 @@ class LostAnswersTest(FaultTestCase):
 
     def check(self, fresh: dict[str, MakeFault], holed: dict[str, MakeFault]) -> MirrorDaemon:
         """Mirrors a topic for each fault, `holed` ones with a hole in the source's log behind what is mirrored already."""
-        daemon = self.daemon(self.configuration([*fresh, *holed]))
+        daemon = self.mirror_each([*fresh, *holed])
         if holed:
             for topic in holed:
                 self.mixed_topic(topic)
@@ -87,7 +87,7 @@ class LostAnswersTest(FaultTestCase):
             "killed-at-an-abort": lambda topic: HoldAnswer(Api.WRITE_TXN_MARKERS, is_about(topic, 0), nth=2),
         }
         topics = {self.mixed_topic(name=name): make for name, make in faults.items()}
-        daemon = self.daemon(self.configuration(list(topics), lanes=len(topics)))
+        daemon = self.mirror_each(list(topics))
         held = [self.fault(make(topic)) for topic, make in topics.items()]
         daemon.start()
         for fault in held:

@@ -47,6 +47,12 @@ class FaultTestCase(LabTestCase):
         configuration["destination"] = {"bootstrap.servers": self.proxy.bootstrap, "request.timeout.ms": self.REQUEST_TIMEOUT}
         return configuration
 
+    def mirror_each(self, topics: list[str]) -> MirrorDaemon:
+        """A daemon, not started yet, with a mirror for each topic: each has connections of its own, and no fault of one holds up another."""
+        configuration = self.configuration(topics)
+        configuration["mirrors"] = [{**configuration["mirrors"][0], "name": self.unique("mirror"), "topics.include": [topic]} for topic in topics]
+        return self.daemon(configuration)
+
     def fault(self, fault: Fault) -> Fault:
         """Puts it in force until the end of the test."""
         return self.proxy.faults.add(fault)

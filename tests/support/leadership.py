@@ -1,12 +1,16 @@
 """Who leads which partition of a cluster, whether all replicas are in sync, and moving leaders where they belong."""
 
-from confluent_kafka import ElectionType, KafkaError, KafkaException
+import json
+
+from confluent_kafka import ElectionType, KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient
 
+from kafka_lab import Cluster
 from waiting import NotYet, wait_until
 
 REQUEST_SECONDS = 30
 IN_SYNC_SECONDS = 90
+MOVE_SECONDS = 60
 
 
 def leaders_of(admin: AdminClient, topics: list[str]) -> dict[tuple[str, int], int]:
@@ -46,3 +50,29 @@ def prefer_leaders(admin: AdminClient) -> None:
     for outcome in admin.elect_leaders(ElectionType.PREFERRED).result(REQUEST_SECONDS).values():
         if outcome is not None and outcome.code() != KafkaError.ELECTION_NOT_NEEDED:
             raise KafkaException(outcome)
+
+
+def replicas_of(admin: AdminClient, topic: str) -> list[int]:
+    """Of partition 0; the first is the preferred leader."""
+    return list(admin.list_topics(timeout=REQUEST_SECONDS).topics[topic].partitions[0].replicas)
+
+
+def move_leaders(cluster: Cluster, topics: list[str]) -> None:
+    """Makes the next replica the leader of partition 0 of each topic."""
+    admin = cluster.admin()
+    wanted = {topic: (order := replicas_of(admin, topic))[1:] + order[:1] for topic in topics}
+    plan = cluster.directory / "reassignment.json"
+    plan.write_text(json.dumps({"version": 1, "partitions": [{"topic": topic, "partition": 0, "replicas": order} for topic, order in wanted.items()]}),
+                    encoding="utf-8")
+    cluster.tool("reassign-partitions", "--reassignment-json-file", str(plan), "--execute")
+    wait_until(lambda: all(replicas_of(admin, topic) == order for topic, order in wanted.items()), f"the new order of replicas of {topics}", MOVE_SECONDS)
+
+    def moved() -> bool:
+        # A replica that is not in sync is not elected; the election is then asked for again.
+        admin.elect_leaders(ElectionType.PREFERRED, [TopicPartition(topic, 0) for topic in topics]).result(REQUEST_SECONDS)
+        now = leaders_of(admin, topics)
+        if any(now[topic, 0] != order[0] for topic, order in wanted.items()):
+            raise NotYet(f"leaders {now}, wanted {wanted}")
+        return True
+
+    wait_until(moved, f"the leaders of {topics} to move", MOVE_SECONDS)
