@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace mirrord::mirror {
 namespace {
 
@@ -45,8 +47,10 @@ asio::awaitable<result<void>> kafka_producer_pool::raise_above(std::int16_t seen
   while (raising_) (void)co_await raised_.wait();
   if (epoch_ > seen) co_return result<void>{};
   raising_ = true;
-  const auto wanted = static_cast<std::int16_t>(seen + 1);
   producer_epoch_key key{mirror_};
+  // Another daemon of this mirror may have gone higher since; its record must not be lowered.
+  const auto recorded_now = store_.view().find(key);
+  const auto wanted = static_cast<std::int16_t>(std::max(seen, recorded_now ? recorded_now->epoch : std::int16_t{-1}) + 1);
   auto recorded = co_await store_.write(std::move(key), producer_epoch_value{wanted});
   raising_ = false;
   raised_.notify();

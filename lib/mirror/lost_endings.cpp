@@ -3,10 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 
 namespace mirrord::mirror {
 
-asio::awaitable<result<bool>> holds_data_of(source_log& source, source_pid producer, std::int64_t from, std::int64_t to, const bool& stop_asked) {
+namespace {
+
+using batch_visitor = std::function<bool(const wire::batch_header&)>;  // false: enough
+
+// Shows every batch that the source holds of offsets [from, to).
+asio::awaitable<result<void>> visit_batches(source_log& source, std::int64_t from, std::int64_t to, const bool& stop_asked, batch_visitor visit) {
   std::int64_t position = from;
   while (position < to) {
     if (stop_asked) co_return fail(errc::cancelled, "a stop was asked for");
@@ -19,9 +25,7 @@ asio::awaitable<result<bool>> holds_data_of(source_log& source, source_pid produ
         if (!batch) co_return std::move(batch.error());
         if (!*batch) break;
         const wire::batch_header& header = (*batch)->header;
-        if (header.base_offset >= to) co_return false;
-        const bool is_data = header.is_transactional() && !header.is_control() && header.record_count > 0;
-        if (is_data && header.producer_id == producer.value && header.last_offset() >= from) co_return true;
+        if (header.base_offset >= to || (header.last_offset() >= from && !visit(header))) co_return result<void>{};
         next = std::max(next, header.next_offset());
       }
     } else if (chunk.error().code != errc::broker || !is(chunk.error().broker_code, kafka_error::offset_out_of_range)) {
@@ -37,7 +41,39 @@ asio::awaitable<result<bool>> holds_data_of(source_log& source, source_pid produ
     }
     position = next;
   }
-  co_return false;
+  co_return result<void>{};
+}
+
+bool has_transactional_records(const wire::batch_header& header) {
+  return header.is_transactional() && !header.is_control() && header.record_count > 0;
+}
+
+}  // namespace
+
+asio::awaitable<result<bool>> holds_data_of(source_log& source, source_pid producer, std::int64_t from, std::int64_t to, const bool& stop_asked) {
+  bool found = false;
+  batch_visitor visit = [&](const wire::batch_header& header) {
+    found = has_transactional_records(header) && header.producer_id == producer.value;
+    return !found;
+  };
+  auto visited = co_await visit_batches(source, from, to, stop_asked, std::move(visit));
+  if (!visited) co_return std::move(visited.error());
+  co_return found;
+}
+
+asio::awaitable<result<std::vector<source_producer>>> unended_producers(source_log& source, std::int64_t from, std::int64_t to) {
+  std::map<std::int64_t, std::int16_t> open;
+  batch_visitor visit = [&](const wire::batch_header& header) {
+    if (header.is_control()) open.erase(header.producer_id);
+    else if (has_transactional_records(header)) open[header.producer_id] = header.producer_epoch;
+    return true;
+  };
+  constexpr bool never_stop = false;
+  auto visited = co_await visit_batches(source, from, to, never_stop, std::move(visit));
+  if (!visited) co_return std::move(visited.error());
+  std::vector<source_producer> producers;
+  for (const auto& [pid, epoch] : open) producers.push_back({source_pid{pid}, epoch, std::nullopt});
+  co_return producers;
 }
 
 asio::awaitable<result<std::vector<source_pid>>> ended_on_source(source_log& source, std::map<source_pid, core::open_transaction> open) {

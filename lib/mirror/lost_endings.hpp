@@ -20,6 +20,9 @@ namespace mirrord::mirror {
 [[nodiscard]] asio::awaitable<result<bool>> holds_data_of(source_log& source, source_pid producer, std::int64_t from, std::int64_t to,
                                                           const bool& stop_asked);
 
+// Producers with data at offsets [from, to) of the source in a transaction that does not end there.
+[[nodiscard]] asio::awaitable<result<std::vector<source_producer>>> unended_producers(source_log& source, std::int64_t from, std::int64_t to);
+
 // Those of the open transactions that the source does not show as open; all of them where it cannot tell (before 2.8).
 [[nodiscard]] asio::awaitable<result<std::vector<source_pid>>> ended_on_source(source_log& source,
                                                                                std::map<source_pid, core::open_transaction> open);

@@ -261,6 +261,7 @@ asio::awaitable<result<void>> partition_round::audit_if_due() {
 std::vector<remembered_open_slot> partition_round::open_slots() const {
   std::vector<remembered_open_slot> open;
   for (const auto& [producer, transaction] : planner_->slots().open_transactions()) {
+    if (producer.value < 0) continue;  // nobody knows whose it is, which the next owner finds out by itself
     open.push_back(remembered(producer, transaction));
   }
   return open;

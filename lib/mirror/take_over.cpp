@@ -1,6 +1,8 @@
 #include "mirror/take_over.hpp"
 
+#include "base/check.hpp"
 #include "core/sequence.hpp"
+#include "mirror/lost_endings.hpp"
 
 #include <fmt/format.h>
 
@@ -100,9 +102,9 @@ asio::awaitable<result<std::optional<wire::batch_header>>> find_transactional_ba
   co_return header;
 }
 
-// Whose transaction it is that is open on the destination in `slot` since `first_offset`; `end` is the log's end.
-asio::awaitable<result<remembered_open_slot>> find_source_transaction(take_over_ports ports, const previous_writer& previous, slot_index slot,
-                                                                      std::int64_t first_offset, std::int64_t end) {
+// Whose transaction it is that is open on the destination in `slot` since `first_offset`; none where nothing tells.
+asio::awaitable<result<std::optional<remembered_open_slot>>> find_source_transaction(take_over_ports ports, const previous_writer& previous,
+                                                                                    slot_index slot, std::int64_t first_offset) {
   const auto is_it = [&](const remembered_open_slot& known) { return known.slot == slot && known.first_offset == first_offset; };
   const auto in_memory = std::find_if(previous.open.begin(), previous.open.end(), is_it);
   if (in_memory != previous.open.end()) co_return *in_memory;
@@ -130,16 +132,35 @@ asio::awaitable<result<remembered_open_slot>> find_source_transaction(take_over_
       co_return found;
     }
   }
+  co_return std::optional<remembered_open_slot>{};
+}
+
+// Transactions that are open on the destination and of which nothing told whose they are: the first batches are gone.
+asio::awaitable<result<void>> restore_unknown(take_over_ports ports, std::vector<remembered_open_slot> unknown, std::int64_t end,
+                                              core::producer_slots& slots) {
   auto bounds = co_await ports.source.bounds();
   if (!bounds) co_return std::move(bounds.error());
-  if (bounds->start > end) {
-    // All of it, and whatever ended it, lies before the source's log start: nobody needs to know whose it was.
-    found.producer = source_pid{lost_producer_base - slot};
-    co_return found;
+  std::int64_t from = end;
+  for (const remembered_open_slot& one : unknown) from = std::min(from, one.first_offset);
+  auto candidates = co_await unended_producers(ports.source, std::max(from, bounds->start), end);
+  if (!candidates) co_return std::move(candidates.error());
+  std::erase_if(*candidates, [&](const source_producer& producer) { return slots.find(producer.pid).has_value(); });
+  if (candidates->size() == 1 && unknown.size() == 1) {
+    const core::open_transaction transaction{unknown[0].slot, unknown[0].first_offset, candidates->front().epoch, ports.clock.wall_ms()};
+    MIRRORD_CHECK(slots.restore(candidates->front().pid, transaction), "slot {} is taken twice", transaction.slot);
+    co_return result<void>{};
   }
-  co_return fail(errc::outcome_unknown,
-                 fmt::format("a transaction is open on the destination since offset {} and the source no longer shows whose it is; delete the "
-                             "destination topic, so that it is mirrored anew", first_offset));
+  if (!candidates->empty()) {
+    co_return fail(errc::outcome_unknown,
+                   fmt::format("{} transactions are open on the destination, the first since offset {}, and the source no longer shows whose they are; "
+                               "delete the destination topic, so that it is mirrored anew", unknown.size(), from));
+  }
+  for (const remembered_open_slot& one : unknown) {
+    // The source has none of its data any more: nobody needs to know whose it was.
+    const core::open_transaction transaction{one.slot, one.first_offset, -1, 0, end};
+    MIRRORD_CHECK(slots.restore(source_pid{lost_producer_base - one.slot}, transaction), "slot {} is taken twice", one.slot);
+  }
+  co_return result<void>{};
 }
 
 }  // namespace
@@ -192,6 +213,7 @@ asio::awaitable<result<proved_position>> take_over(take_over_ports ports, const 
     co_return fail(errc::limit_exceeded, fmt::format("producer epoch {}: the mirror's producer ids are used up", position.marker_epoch));
   }
 
+  std::vector<remembered_open_slot> unknown;
   for (const destination_producer& producer : reading->producers) {
     const auto index = ports.producers.index_of(producer.pid);
     if (producer.open_since && (!index || *index == core::writer_index)) {
@@ -205,12 +227,21 @@ asio::awaitable<result<proved_position>> take_over(take_over_ports ports, const 
     known.next_sequence = core::sequence_after(producer.last_sequence, 1);
     known.coordinator_epoch = std::max(0, producer.coordinator_epoch);
     if (!producer.open_since) continue;
-    auto owner = co_await find_source_transaction(ports, previous, *index, *producer.open_since, position.end);
+    auto owner = co_await find_source_transaction(ports, previous, *index, *producer.open_since);
     if (!owner) co_return std::move(owner.error());
-    core::open_transaction transaction{*index, owner->first_offset, owner->epoch, owner->seen_ms, std::nullopt};
-    if (!position.slots.restore(owner->producer, transaction)) {
+    if (!*owner) {
+      unknown.push_back({*index, {}, *producer.open_since});
+      continue;
+    }
+    const core::open_transaction transaction{*index, (*owner)->first_offset, (*owner)->epoch, (*owner)->seen_ms};
+    if (!position.slots.restore((*owner)->producer, transaction)) {
       co_return fail(errc::diverged, fmt::format("source producer id {} would have two transactions open at once, the second since offset {}",
-                                                 owner->producer.value, owner->first_offset));
+                                                 (*owner)->producer.value, (*owner)->first_offset));
+    }
+  }
+  if (!unknown.empty()) {
+    if (auto restored = co_await restore_unknown(ports, std::move(unknown), position.end, position.slots); !restored) {
+      co_return std::move(restored.error());
     }
   }
   co_return position;

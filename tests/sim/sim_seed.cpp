@@ -58,7 +58,7 @@ sim_daemon& seed_run::start_daemon(bool fresh, std::string name) {
   mirror::partition_options options;
   options.batch_bytes_max = world_.settings.batch_bytes_max;
   options.fresh = fresh;
-  options.late_request_time = to_destination_.late_max + milliseconds(300);
+  options.late_request_time = world_.to_destination.late_max + milliseconds(300);
   // A new topic is not compact-only yet; later the policy may have changed without anybody's telling the loop.
   options.trims = world_.settings.deletes || (!fresh && random_.chance(0.5));
   world_.daemons.push_back(std::make_unique<sim_daemon>(world_.clusters, random_.fork(), options, std::move(name)));
