@@ -25,7 +25,7 @@ from confluent_kafka.admin import AdminClient
 from kafka_lab import Cluster, KafkaLab
 from log_digest import DigestFailed, PartitionDigest, differences, digest_topic
 from log_reader import partitions_of, read_ends
-from measurement import Progress, Stalled, measure, node_pids, peak_rss_megabytes, watch
+from measurement import Progress, Stalled, TooFew, measure, node_pids, peak_rss_megabytes, watch
 from mirror_daemon import daemon_binary
 from mirror_maker import MirrorMaker
 from report import Report, Round
@@ -124,13 +124,18 @@ class Bench:
         self._lab.command("stop", name)
 
     def _warm_up(self, source: Source, destination: Cluster, workload: Workload, replication: int) -> bool:
-        """Rounds that do not count, until what a record costs the brokers falls no more: their JVMs compile for a while."""
+        """Rounds that do not count, until what a record costs the brokers falls no more: their JVMs compile for a while.
+
+        False when one went wrong.
+        """
         before = None
         for number in range(1, WARM_UP_ROUNDS_MAX + 1):
             done = self._round(self._daemon, source, destination, workload, replication, number=0)
-            if not done.measured or done.problems:
+            if done.problems:
                 self._report.add(done)
                 return False
+            if not done.measured:
+                break
             cost = done.measured.steady.broker_cpu_seconds_per_million
             self._report.say(f"warm-up {number} for {workload.name}: {cost:.2f} broker CPU-s/M")
             if before is not None and cost > before * WARM_UP_SETTLED:
@@ -149,8 +154,12 @@ class Bench:
         try:
             wanted = source.offsets[workload.name] if rival.keeps_offsets else records
             looks = watch(Progress(admin, workload.name, workload.partitions), wanted, rival.pid, node_pids(destination), rival.check)
-            done.measured = measure(looks, started, records, workload.record_bytes, peak_rss_megabytes(rival.pid))
+            peak_rss = peak_rss_megabytes(rival.pid)
             rival.finish()
+            try:
+                done.measured = measure(looks, started, records, workload.record_bytes, peak_rss)
+            except TooFew as problem:
+                done.note = str(problem)
             copy = digest_topic(destination, workload.name, workload.isolation_levels, self._classpath)
             done.problems = differences(source.digests[workload.name], copy, rival.keeps_offsets)
         except (RivalFailed, Stalled, DigestFailed, AssertionError, KafkaException, ValueError) as problem:
@@ -177,7 +186,7 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a further setting of the daemon, such as lanes=1; repeatable")
     parser.add_argument("--no-mm2", action="store_true", help="kafka-mirrord alone")
     parser.add_argument("--mm2-tasks", type=int, default=2, metavar="N",
-                        help="tasks of MirrorMaker 2: each has a consumer, a converting thread and a producer (default 2)")
+                        help="tasks of MirrorMaker 2, each with a consumer and a producer; the default, 2, is what two processors can run")
     parser.add_argument("--json", type=Path, metavar="PATH", help="where the figures go (default: .cache/bench/TIME.json)")
     found = parser.parse_args(arguments)
     found.rounds = found.rounds or (1 if found.quick else 3)

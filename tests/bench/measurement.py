@@ -24,6 +24,10 @@ class Stalled(Exception):
     """Nothing arrives any more."""
 
 
+class TooFew(Exception):
+    """There was not enough to do to measure anything."""
+
+
 @dataclasses.dataclass(frozen=True)
 class Look:
     """One moment: offsets at the destination, all partitions together, and CPU seconds used since the processes started."""
@@ -130,7 +134,7 @@ def window(first: Look, last: Look, records: int, record_bytes: int) -> Window:
     seconds = last.seconds - first.seconds
     counted = records * (last.offsets - first.offsets) / last.offsets
     if seconds <= 0 or counted <= 0:
-        raise ValueError(f"nearly all of the {records:,} records came between two looks: too few to measure anything")
+        raise TooFew(f"nearly all of the {records:,} records came between two looks: too few to measure anything")
     rate = counted / seconds
     return Window(seconds, counted, rate, rate * record_bytes / 1e6, (last.mirror_cpu - first.mirror_cpu) / counted * 1e6,
                   (last.broker_cpu - first.broker_cpu) / counted * 1e6)

@@ -30,6 +30,7 @@ class Round:
     number: int
     records: int
     measured: Measurement | None = None
+    note: str = ""
     problems: list[str] = dataclasses.field(default_factory=list)
 
 
@@ -110,7 +111,7 @@ class Report:
             seconds = done.measured.steady.seconds
             short = ": TOO SHORT, take more records" if seconds < SHORT_SECONDS else ""
             line += f" {', '.join(values)} (in {seconds:.1f} s{short})"
-        self.say(line)
+        self.say(f"{line} {done.note}".rstrip())
         for problem in done.problems[:PROBLEMS_SHOWN]:
             self.say(f"    FAILED: {problem}")
 
