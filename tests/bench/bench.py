@@ -5,9 +5,9 @@ Each round mirrors one topic into a destination that holds nothing of it, first 
 begins with the other one. After each round the copy is compared with the source by Kafka's own consumer. Figures of one
 run may be compared with each other, those of different runs not: machines change from minute to minute.
 
-What is measured begins with the first record that stands at the destination and ends with the last, for both alike: the
-start of a process, its connections and the creation of the topic are left out. The destination's brokers are warmed up by
-a round that does not count.
+What is measured begins when a quarter of a topic stands at the destination and ends when all of it does, for both alike. So
+the start of a process, its connections, the creation of the topic and the time in which a JVM compiles are left out; the JSON
+file has the figures from the first record on, too. The destination's brokers are warmed up by rounds that do not count.
 """
 
 import argparse
@@ -25,7 +25,7 @@ from confluent_kafka.admin import AdminClient
 from kafka_lab import Cluster, KafkaLab
 from log_digest import DigestFailed, PartitionDigest, differences, digest_topic
 from log_reader import partitions_of, read_ends
-from measurement import Progress, Stalled, measure, node_pids, peak_rss_megabytes, watch
+from measurement import Progress, Stalled, TooFew, measure, node_pids, peak_rss_megabytes, watch
 from mirror_daemon import daemon_binary
 from mirror_maker import MirrorMaker
 from report import Report, Round
@@ -34,6 +34,8 @@ from waiting import wait_until
 from workloads import WORKLOADS, ProduceFailed, Workload, create_topic
 
 REQUEST_SECONDS = 30
+WARM_UP_ROUNDS_MAX = 6
+WARM_UP_SETTLED = 0.85  # of the cost of the round before
 KEPT_TOPICS = ("__consumer_offsets", "__transaction_state")
 # A heap for brokers that is not the bottleneck, and Kafka's own default threads.
 BROKER_FLAGS = "-Xms1g -Xmx1g"
@@ -84,7 +86,8 @@ class Bench:
         self._report = report
         self._classpath = lab.command("classpath").strip()
         self._rounds = 0
-        self._rivals: list[Callable[..., Rival]] = [Daemon]
+        self._daemon = partial(Daemon, settings=arguments.set)
+        self._rivals: list[Callable[..., Rival]] = [self._daemon]
         if not arguments.no_mm2:
             self._report.say("fetching MirrorMaker 2 unless it is there")
             self._rivals.append(partial(MirrorMaker, classpath=lab.command("classpath", "--mirror-maker").strip(), tasks=arguments.mm2_tasks))
@@ -112,16 +115,33 @@ class Bench:
         in_sync = ["--brokers", "3", "--set", "min.insync.replicas=2"] if replication == 3 else []
         destination = self._lab.start(name, *BROKER_OPTIONS, *DESTINATION_OPTIONS, *in_sync)
         for workload in workloads:
-            self._report.say(f"warming up for {workload.name}")
-            warm_up = self._round(Daemon, source, destination, workload, replication, number=0)
-            if warm_up.problems:
-                self._report.add(warm_up)
+            if not self._warm_up(source, destination, workload, replication):
                 continue
             for number in range(1, self._arguments.rounds + 1):
                 order = self._rivals if number % 2 else self._rivals[::-1]
                 for rival in order:
                     self._report.add(self._round(rival, source, destination, workload, replication, number))
         self._lab.command("stop", name)
+
+    def _warm_up(self, source: Source, destination: Cluster, workload: Workload, replication: int) -> bool:
+        """Rounds that do not count, until what a record costs the brokers falls no more: their JVMs compile for a while.
+
+        False when one went wrong.
+        """
+        before = None
+        for number in range(1, WARM_UP_ROUNDS_MAX + 1):
+            done = self._round(self._daemon, source, destination, workload, replication, number=0)
+            if done.problems:
+                self._report.add(done)
+                return False
+            if not done.measured:
+                break
+            cost = done.measured.steady.broker_cpu_seconds_per_million
+            self._report.say(f"warm-up {number} for {workload.name}: {cost:.2f} broker CPU-s/M")
+            if before is not None and cost > before * WARM_UP_SETTLED:
+                break
+            before = cost
+        return True
 
     def _round(self, start: Callable[..., Rival], source: Source, destination: Cluster, workload: Workload, replication: int, number: int) -> Round:
         self._rounds += 1
@@ -133,9 +153,13 @@ class Bench:
         done = Round(workload.name, replication, rival.name, number, records)
         try:
             wanted = source.offsets[workload.name] if rival.keeps_offsets else records
-            first, last = watch(Progress(admin, workload.name, workload.partitions), wanted, rival.pid, node_pids(destination), rival.check)
-            done.measured = measure(first, last, started, records, workload.record_bytes, peak_rss_megabytes(rival.pid))
+            looks = watch(Progress(admin, workload.name, workload.partitions), wanted, rival.pid, node_pids(destination), rival.check)
+            peak_rss = peak_rss_megabytes(rival.pid)
             rival.finish()
+            try:
+                done.measured = measure(looks, started, records, workload.record_bytes, peak_rss)
+            except TooFew as problem:
+                done.note = str(problem)
             copy = digest_topic(destination, workload.name, workload.isolation_levels, self._classpath)
             done.problems = differences(source.digests[workload.name], copy, rival.keeps_offsets)
         except (RivalFailed, Stalled, DigestFailed, AssertionError, KafkaException, ValueError) as problem:
@@ -159,9 +183,10 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     size.add_argument("--records", type=int, metavar="N", help="records of each workload")
     size.add_argument("--scale", type=float, default=1, metavar="F", help="F times the records of the preset (default 1)")
     parser.add_argument("--daemon", type=Path, metavar="PATH", help="this kafka-mirrord (default: MIRRORD_DAEMON, or the release build)")
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a further setting of the daemon, such as lanes=1; repeatable")
     parser.add_argument("--no-mm2", action="store_true", help="kafka-mirrord alone")
     parser.add_argument("--mm2-tasks", type=int, default=2, metavar="N",
-                        help="tasks of MirrorMaker 2: each has a consumer, a converting thread and a producer (default 2)")
+                        help="tasks of MirrorMaker 2, each with a consumer and a producer; the default, 2, is what two processors can run")
     parser.add_argument("--json", type=Path, metavar="PATH", help="where the figures go (default: .cache/bench/TIME.json)")
     found = parser.parse_args(arguments)
     found.rounds = found.rounds or (1 if found.quick else 3)
@@ -169,6 +194,8 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     for name in ("rounds", "records", "scale"):
         if (getattr(found, name) or 1) <= 0:
             parser.error(f"--{name} must be above 0")
+    if any("=" not in setting for setting in found.set):
+        parser.error("--set wants KEY=VALUE")
     if found.daemon:
         os.environ["MIRRORD_DAEMON"] = str(found.daemon.absolute())
     if not os.access(daemon_binary(), os.X_OK):

@@ -12,7 +12,9 @@ from confluent_kafka.admin import AdminClient, OffsetSpec
 from kafka_lab import Cluster
 
 LOOK_SECONDS = 0.05
-STALLED_SECONDS = 60
+START_SECONDS = 240    # until something is at the destination; a busy machine starts JVMs slowly
+STALLED_SECONDS = 120  # until something more is there
+WARM_UP = 0.25  # share of the offsets that is not counted: a JVM compiles while they are copied
 REQUEST_SECONDS = 30
 NOT_LED_YET = ("LEADER_NOT_AVAILABLE", "NOT_LEADER_FOR_PARTITION", "UNKNOWN_TOPIC_OR_PART")  # a broker that hears of the topic last
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -20,6 +22,10 @@ TICKS = os.sysconf("SC_CLK_TCK")
 
 class Stalled(Exception):
     """Nothing arrives any more."""
+
+
+class TooFew(Exception):
+    """There was not enough to do to measure anything."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -33,18 +39,26 @@ class Look:
 
 
 @dataclasses.dataclass(frozen=True)
-class Measurement:
-    """From the first look that saw anything at the destination to the first that saw all of it."""
+class Window:
+    """The time between two looks. Records are counted in proportion to the offsets that came in it."""
 
     seconds: float
     records: float
     records_per_second: float
-    megabytes_per_second: float           # payload, in millions of bytes
-    cpu_seconds_per_million: float        # of the mirror
+    megabytes_per_second: float            # payload, in millions of bytes
+    cpu_seconds_per_million: float         # of the mirror, per million records
     broker_cpu_seconds_per_million: float  # of the destination's brokers
-    peak_rss_megabytes: float
-    start_seconds: float                  # from the process's start to the first look that saw anything
-    start_cpu_seconds: float              # used until then
+
+
+@dataclasses.dataclass(frozen=True)
+class Measurement:
+    """A mirror's work on one topic."""
+
+    steady: Window              # from the first look that saw WARM_UP of the offsets to the first that saw all of them
+    whole: Window               # from the first look that saw anything
+    start_seconds: float        # from the start of the process to the first look that saw anything
+    start_cpu_seconds: float    # used by the process until then
+    peak_rss_megabytes: float   # of the whole life of the process
 
 
 def cpu_seconds(pid: int) -> float:
@@ -92,35 +106,43 @@ class Progress:
             return 0
 
 
-def watch(progress: Progress, wanted: int, pid: int, brokers: list[int], check: Callable[[], None]) -> tuple[Look, Look]:
-    """Looks until `wanted` offsets are there; returns the first look that saw any and the first that saw all.
+def watch(progress: Progress, wanted: int, pid: int, brokers: list[int], check: Callable[[], None]) -> list[Look]:
+    """Looks until `wanted` offsets are there; returns all looks since the first that saw any.
 
     `check` raises when the mirror has failed.
     """
-    first: Look | None = None
+    looks: list[Look] = []
     moved = time.monotonic()
     seen = 0
-    while True:
+    while seen < wanted:
         check()
         offsets = progress.offsets()
         look = Look(time.monotonic(), offsets, cpu_seconds(pid), sum(cpu_seconds(broker) for broker in brokers))
-        if offsets and first is None:
-            first = look
-        if offsets >= wanted:
-            return first or look, look
+        if offsets:
+            looks.append(look)
         if offsets != seen:
             seen, moved = offsets, look.seconds
-        elif look.seconds - moved > STALLED_SECONDS:
-            raise Stalled(f"{offsets:,} of {wanted:,} offsets are there and nothing has come for {STALLED_SECONDS} s")
-        time.sleep(LOOK_SECONDS)
+        elif look.seconds - moved > (STALLED_SECONDS if seen else START_SECONDS):
+            raise Stalled(f"{offsets:,} of {wanted:,} offsets are there and nothing has come for {look.seconds - moved:.0f} s")
+        if seen < wanted:
+            time.sleep(LOOK_SECONDS)
+    return looks
 
 
-def measure(first: Look, last: Look, started: float, records: int, record_bytes: int, peak_rss: float) -> Measurement:
-    """The figures of the time between two looks; `records` lie between nothing and the last look."""
+def window(first: Look, last: Look, records: int, record_bytes: int) -> Window:
+    """The figures between two looks; `records` lie between nothing and the last look."""
     seconds = last.seconds - first.seconds
     counted = records * (last.offsets - first.offsets) / last.offsets
     if seconds <= 0 or counted <= 0:
-        raise ValueError(f"all {records:,} records came between two looks: too few to measure anything")
+        raise TooFew(f"nearly all of the {records:,} records came between two looks: too few to measure anything")
     rate = counted / seconds
-    return Measurement(seconds, counted, rate, rate * record_bytes / 1e6, (last.mirror_cpu - first.mirror_cpu) / counted * 1e6,
-                       (last.broker_cpu - first.broker_cpu) / counted * 1e6, peak_rss, first.seconds - started, first.mirror_cpu)
+    return Window(seconds, counted, rate, rate * record_bytes / 1e6, (last.mirror_cpu - first.mirror_cpu) / counted * 1e6,
+                  (last.broker_cpu - first.broker_cpu) / counted * 1e6)
+
+
+def measure(looks: list[Look], started: float, records: int, record_bytes: int, peak_rss: float) -> Measurement:
+    """The figures of a mirror that has done all its work."""
+    first, last = looks[0], looks[-1]
+    warm = next(look for look in looks if look.offsets >= WARM_UP * last.offsets)
+    return Measurement(window(warm, last, records, record_bytes), window(first, last, records, record_bytes),
+                       first.seconds - started, first.mirror_cpu, peak_rss)

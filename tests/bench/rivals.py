@@ -1,7 +1,7 @@
 """The mirrors that are compared: each is started on an empty destination, watched, and stopped."""
 
 from pathlib import Path
-from typing import Protocol
+from typing import Iterable, Protocol
 
 from daemon_status import errors_of, topics_of
 from kafka_lab import Cluster
@@ -44,7 +44,8 @@ class Daemon:
     name = "kafka-mirrord"
     keeps_offsets = True
 
-    def __init__(self, directory: Path, source: Cluster, destination: Cluster, workload: Workload, replication: int) -> None:
+    def __init__(self, directory: Path, source: Cluster, destination: Cluster, workload: Workload, replication: int, *,
+                 settings: Iterable[str] = ()) -> None:
         self._topic = workload.name
         self._daemon = MirrorDaemon(directory, {
             "destination": destination.for_daemon(),
@@ -54,6 +55,7 @@ class Daemon:
             "http.listen": "127.0.0.1:0",
             "mirror.topic.replication.factor": replication,
             "mirror.state.topic.num.partitions": 5,
+            **dict(setting.split("=", 1) for setting in settings),
         }).start()
 
     @property

@@ -15,6 +15,8 @@ from waiting import wait_until
 
 REQUEST_SECONDS = 30
 PAYLOAD_LINES = 20_000
+# ProducerPerformance goes on after a record that it could not deliver, and a busy machine can stand still for a minute.
+PRODUCE_TIMEOUTS = {"request.timeout": 120_000, "max.block": 600_000, "delivery.timeout": 600_000}
 
 
 class ProduceFailed(Exception):
@@ -45,7 +47,8 @@ def producer_perf(workload: Workload, cluster: Cluster, records: int, *payload: 
     """Kafka's own ProducerPerformance, idempotent and with acks=all, as Kafka's producers are by default."""
     command = [ROOT / "scripts" / "kafka", "run", "producer-perf", "--bootstrap-server", cluster.bootstrap, "--topic", workload.name,
                "--num-records", str(records), "--throughput", "-1", *payload,
-               "--command-property", f"compression.type={workload.compression}"]
+               "--command-property", f"compression.type={workload.compression}",
+               *(f"{name}.ms={milliseconds}" for name, milliseconds in PRODUCE_TIMEOUTS.items())]
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     if done.returncode:
         raise ProduceFailed(f"{workload.name}: Kafka's producer ended with {done.returncode}:\n{done.stdout[-1000:]}{done.stderr[-1000:]}")
