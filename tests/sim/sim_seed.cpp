@@ -17,6 +17,7 @@ namespace {
 // What a daemon's last view was.
 struct watched {
   bool was_mirroring = false;
+  bool replaced = false;
 };
 
 class seed_run {
@@ -31,6 +32,7 @@ class seed_run {
   void schedule_second_owner();
   void pause_for_a_while(std::size_t daemon);
   void restart(bool crash);
+  void start_over_after_lease();
   [[nodiscard]] sim_daemon& last() { return *world_.daemons.back(); }
   [[nodiscard]] bool caught_up(const sim_daemon& daemon) const;
   void finish();
@@ -50,6 +52,7 @@ class seed_run {
   std::vector<watched> watched_;
   std::int64_t writes_left_ = 0;
   bool restarting_ = false;
+  bool second_started_ = false;
   bool foreign_ = false;
   seed_coverage seen_;
 };
@@ -58,7 +61,7 @@ sim_daemon& seed_run::start_daemon(bool fresh, std::string name) {
   mirror::partition_options options;
   options.batch_bytes_max = world_.settings.batch_bytes_max;
   options.fresh = fresh;
-  options.late_request_time = to_destination_.late_max + milliseconds(300);
+  options.late_request_time = world_.to_destination.late_max + milliseconds(300);
   // A new topic is not compact-only yet; later the policy may have changed without anybody's telling the loop.
   options.trims = world_.settings.deletes || (!fresh && random_.chance(0.5));
   world_.daemons.push_back(std::make_unique<sim_daemon>(world_.clusters, random_.fork(), options, std::move(name)));
@@ -95,14 +98,17 @@ void seed_run::restart(bool crash) {
 // As after a SIGSTOP of the first for longer than its lease, or two instances with one configuration.
 void seed_run::schedule_second_owner() {
   const auto start_second = [this] {
-    if (world_.daemons.size() > 1) return;
+    if (second_started_) return;
+    second_started_ = true;
     if (random_.chance(0.6)) pause_for_a_while(0);
     start_daemon(false, "second");
   };
   if (random_.chance(0.6)) world_.at_an_interesting_moment(start_second);
   world_.clock.after(world_.some_moment(), start_second);
   for (auto left = random_.between(0, 3); left > 0; --left) {
-    const auto pause_one = [this] { pause_for_a_while(random_.chance(0.5) ? 0 : world_.daemons.size() - 1); };
+    const auto pause_one = [this] {
+      pause_for_a_while(static_cast<std::size_t>(random_.between(0, static_cast<std::int64_t>(world_.daemons.size()) - 1)));
+    };
     if (random_.chance(0.6)) world_.at_an_interesting_moment(pause_one);
     else world_.clock.after(world_.some_moment(), pause_one);
   }
@@ -117,6 +123,17 @@ void seed_run::pause_for_a_while(std::size_t daemon) {
   world_.clock.after(length, [&paused] { paused.resume(); });
 }
 
+// A daemon that was stopped for longer than its lease begins anew, with nothing of what it knew.
+void seed_run::start_over_after_lease() {
+  const auto count = world_.daemons.size();
+  for (std::size_t i = 0; i < count; ++i) {
+    if (watched_[i].replaced || !world_.daemons[i]->ended() || world_.daemons[i]->failed_for_good()) continue;
+    watched_[i].replaced = true;
+    ++seen_["leases lost"];
+    start_daemon(false, "anew " + std::to_string(count));
+  }
+}
+
 void seed_run::wait(sim_clock::duration limit, const std::function<bool()>& until, const char* what) {
   const auto stop = [&] { return !world_.trace.ok() || until(); };
   const auto each_step = [this] {
@@ -125,6 +142,7 @@ void seed_run::wait(sim_clock::duration limit, const std::function<bool()>& unti
       restarting_ = false;
       start_daemon(false);
     }
+    if (options_.two_owners) start_over_after_lease();
   };
   switch (drive(world_.clock, limit, stop, each_step)) {
     case drive_end::done: return;
@@ -242,7 +260,9 @@ void seed_run::finish_two_owners() {
     ++seen_[at_work == 2 ? "two owners: equal, both at work" : "two owners: equal, one FAILED"];
     return;
   }
-  for (const auto& daemon : world_.daemons) {
+  for (std::size_t i = 0; i < world_.daemons.size(); ++i) {
+    if (watched_[i].replaced) continue;
+    const auto& daemon = world_.daemons[i];
     const auto& reason = daemon->view().last_error;
     if (!daemon->failed_for_good() || !reason) return world_.trace.violation("a daemon ended without FAILED");
     if (reason->code != errc::foreign_write && reason->code != errc::diverged && reason->code != errc::outcome_unknown)
