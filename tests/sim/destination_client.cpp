@@ -50,9 +50,9 @@ std::vector<std::byte> bytes_on_the_wire(const mirror::batch_append& write) {
 
 }  // namespace
 
-destination_client::destination_client(sim_process& process, sim_random random, sim_trace& trace, simulated_destination& destination,
+destination_client::destination_client(sim_process& process, mirror::write_lease& lease, sim_random random, sim_trace& trace, simulated_destination& destination,
                                        const network_faults& faults, std::string name)
-    : process_(process), clock_(process.clock()), random_(random), trace_(trace), destination_(destination), faults_(faults), name_(std::move(name)),
+    : process_(process), lease_(lease), clock_(process.clock()), random_(random), trace_(trace), destination_(destination), faults_(faults), name_(std::move(name)),
       connection_(std::make_shared<connection>()) {}
 
 destination_client::fate destination_client::draw_fate() {
@@ -86,8 +86,9 @@ std::shared_ptr<mirror::one_shot<result<append_answer>>> destination_client::app
   request->epoch = epoch.value;
   request->write = std::move(write);
   request->answer = answer;
-  if (process_.gone()) {
-    clock_.after(milliseconds(1), [this, request] { answer_call(request, fail(errc::connection_lost, "append")); });
+  if (process_.gone() || outlived_lease()) {
+    const auto why = process_.gone() ? errc::connection_lost : errc::fenced;
+    clock_.after(milliseconds(1), [this, request, why] { answer_call(request, fail(why, "append")); });
     return answer;
   }
   before_write();
@@ -180,9 +181,9 @@ struct destination_client::marking {
 };
 
 asio::awaitable<result<void>> destination_client::mark(destination_epoch epoch, std::vector<mirror::end_marker> markers) {
-  if (process_.gone()) {
+  if (process_.gone() || outlived_lease()) {
     co_await process_.sleep(milliseconds(1));
-    co_return fail(errc::connection_lost, "mark");
+    co_return fail(process_.gone() ? errc::connection_lost : errc::fenced, "mark");
   }
   before_write();
   const auto what = draw_fate();
@@ -230,6 +231,7 @@ asio::awaitable<result<void>> destination_client::mark(destination_epoch epoch, 
 asio::awaitable<result<void>> destination_client::question(std::string what) {
   co_await process_.sleep(latency());
   if (process_.gone()) co_return fail(errc::connection_lost, what);
+  if (outlived_lease()) co_return fail(errc::fenced, what);
   if (random_.chance(faults_.lost_question)) {
     co_await process_.sleep(milliseconds(random_.between(1, 500)));
     co_return loss(what);
@@ -238,6 +240,7 @@ asio::awaitable<result<void>> destination_client::question(std::string what) {
 }
 
 asio::awaitable<result<destination_epoch>> destination_client::lead() {
+  term_ = lease_.term();
   if (auto asked = co_await question("lead"); !asked) co_return std::move(asked.error());
   destination_.on_interest(interest::leadership_asked);
   if (destination_.leaderless()) co_return broker_failure(code_of(kafka_error::leader_not_available), "lead");

@@ -6,6 +6,7 @@
 // broker had not read yet, some may still be read. Markers and questions have connections of their own.
 #pragma once
 
+#include "mirror/write_lease.hpp"
 #include "tests/sim/sim_process.hpp"
 #include "tests/sim/simulated_destination.hpp"
 
@@ -25,8 +26,8 @@ struct network_faults {
 
 class destination_client final : public mirror::destination_log {
  public:
-  destination_client(sim_process& process, sim_random random, sim_trace& trace, simulated_destination& destination, const network_faults& faults,
-                     std::string name = "daemon");
+  destination_client(sim_process& process, mirror::write_lease& lease, sim_random random, sim_trace& trace, simulated_destination& destination,
+                     const network_faults& faults, std::string name = "daemon");
 
   asio::awaitable<result<destination_epoch>> lead() override;
   asio::awaitable<result<std::int64_t>> end_offset(destination_epoch epoch) override;
@@ -56,12 +57,16 @@ class destination_client final : public mirror::destination_log {
   [[nodiscard]] sim_clock::duration latency();
   [[nodiscard]] error loss(std::string what);
   asio::awaitable<result<void>> question(std::string what);
+  // Whether the process was stopped for longer than its lease since lead().
+  [[nodiscard]] bool outlived_lease() { return lease_.term() != term_; }
   void read_next(std::shared_ptr<connection> link);
   void break_connection(std::shared_ptr<connection> link, std::chrono::milliseconds late);
   void answer_call(std::shared_ptr<call> of, result<mirror::append_answer> with);
   void before_write();
 
   sim_process& process_;
+  mirror::write_lease& lease_;
+  std::uint64_t term_ = 0;
   sim_clock& clock_;
   sim_random random_;
   sim_trace& trace_;

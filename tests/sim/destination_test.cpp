@@ -18,7 +18,8 @@ struct cluster {
   simulated_destination destination{clock, sim_random(5), trace, {}};
   network_faults faults;
   sim_process process{clock};
-  destination_client client{process, sim_random(6), trace, destination, faults};
+  mirror::write_lease lease{std::chrono::hours(1), [this] { return clock.now(); }};
+  destination_client client{process, lease, sim_random(6), trace, destination, faults};
   std::vector<std::vector<std::byte>> kept;
 
   mirror::batch_append write(int records, std::int32_t sequence, mirror::acks confirmation = mirror::acks::all, std::int16_t epoch = 0) {

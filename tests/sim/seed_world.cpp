@@ -27,7 +27,11 @@ seed_world::seed_world(std::uint64_t seed, const seed_options& with)
 
 writers_profile seed_world::draw_writers() {
   auto profile = writers_profile::draw(random);
-  profile.wild_compaction = options.wild_compaction;
+  profile.wild_compaction = options.wild_compaction || random.chance(0.2);
+  if (profile.wild_compaction) {
+    profile.compacts = true;
+    checks.allow_lost_endings();
+  }
   profile.keeps_open_transactions = restarts > 0 || options.two_owners;
   return profile;
 }

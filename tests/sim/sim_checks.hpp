@@ -27,6 +27,12 @@ class sim_checks {
   // The destination may differ from the source from here on: somebody else wrote.
   void foreign_write() { is_foreign_ = true; }
 
+  // The source's cleaner may take data and end of a transaction that is open here: an ABORT in their place is right.
+  void allow_lost_endings() { may_lose_endings_ = true; }
+  [[nodiscard]] std::int64_t lost_endings() const noexcept { return lost_endings_; }
+  // Whether a transaction is open here whose first record the source no longer has.
+  [[nodiscard]] bool has_unknown_outcome() const;
+
   // Two daemons may write: what is wrong in the log is noted and judged at the end by what the daemons say about it.
   void note_only() { notes_only_ = true; }
 
@@ -49,6 +55,7 @@ class sim_checks {
   }
 
   void compare_logs(std::int64_t end);
+  [[nodiscard]] bool is_lost_on_source(const log_transaction& here) const;
   void check_data(const log_entry& entry);
   void check_marker(const log_entry& entry);
   void compare_record(const log_entry& entry, const record_spec& record);
@@ -60,6 +67,8 @@ class sim_checks {
   const simulated_state& state_;
   bool is_foreign_ = false;
   bool may_arrive_late_ = false;
+  bool may_lose_endings_ = false;
+  std::int64_t lost_endings_ = 0;
   bool notes_only_ = false;
   std::string difference_;
   std::int64_t stable_checked_at_ = -1;

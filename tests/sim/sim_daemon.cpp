@@ -6,9 +6,17 @@
 
 namespace mirrord::sim {
 
+namespace {
+
+// As the daemon has them.
+constexpr std::chrono::seconds lease_length{7};
+constexpr std::chrono::seconds lease_look_interval{1};
+
+}  // namespace
+
 sim_daemon::sim_daemon(sim_clusters& clusters, sim_random random, mirror::partition_options options, std::string name)
-    : clusters_(clusters), name_(std::move(name)), random_(random), process_(clusters.clock), lease_(std::chrono::hours(24 * 365), [&clusters] { return clusters.clock.now(); }),
-      destination_(process_, random_.fork(), clusters.trace, clusters.destination, clusters.to_destination, name_),
+    : clusters_(clusters), name_(std::move(name)), random_(random), process_(clusters.clock), lease_(lease_length, [&clusters] { return clusters.clock.now(); }),
+      destination_(process_, lease_, random_.fork(), clusters.trace, clusters.destination, clusters.to_destination, name_),
       source_(process_, random_.fork(), clusters.source, clusters.from_source),
       pool_(clusters.state, state_writer(process_, random_.fork(), clusters.state)),
       journal_(clusters.state, state_writer(process_, random_.fork(), clusters.state),
@@ -23,12 +31,19 @@ sim_daemon::sim_daemon(sim_clusters& clusters, sim_random random, mirror::partit
 
 void sim_daemon::start() {
   clusters_.trace.add("{}: starts", name_);
+  look_at_lease();
   asio::co_spawn(clusters_.clock.context(), mirror_.run(), [this](std::exception_ptr failure) {
     if (failure) std::rethrow_exception(failure);
     ended_ = true;
     const auto& reason = mirror_.view().last_error;
     clusters_.trace.add("{}: ended, {}, {}", name_, mirror::name(mirror_.view().phase), reason ? reason->message() : "no error");
   });
+}
+
+void sim_daemon::look_at_lease() {
+  if (ended_) return;
+  (void)lease_.term();
+  clusters_.clock.after(lease_look_interval, [this] { process_.when_running([this] { look_at_lease(); }); });
 }
 
 void sim_daemon::raise_producer_epoch() {

@@ -46,6 +46,8 @@ class sim_daemon {
   [[nodiscard]] destination_client& destination() noexcept { return destination_; }
 
  private:
+  void look_at_lease();
+
   sim_clusters& clusters_;
   std::string name_;
   sim_random random_;

@@ -28,6 +28,11 @@ void print_and_abort(int) {
 
 }  // namespace
 
+const std::size_t sim_trace::lines_max = [] {
+  const char* text = std::getenv("MIRRORD_SIM_TRACE");
+  return text ? std::stoul(text) : 160;
+}();
+
 sim_trace::sim_trace(const sim_clock& clock, std::string title) : clock_(clock), title_(std::move(title)) {
   [[maybe_unused]] static const bool is_captured = (log_into_trace(), true);
   current = this;

@@ -38,7 +38,7 @@ class sim_trace {
   void line(std::string text);
   void violated(std::string text);
 
-  static constexpr std::size_t lines_max = 160;
+  static const std::size_t lines_max;  // MIRRORD_SIM_TRACE
 
   const sim_clock& clock_;
   std::string title_;

@@ -130,6 +130,11 @@ bool source_writers::has_data(const log_transaction& transaction) const {
   return false;
 }
 
+bool source_writers::outlived_retention(std::int64_t marker) {
+  const auto since = dataless_since_.try_emplace(marker, clock_.now()).first->second;
+  return clock_.now() - since >= profile_.marker_retention;
+}
+
 void source_writers::clean() {
   if (!profile_.compacts) return write_plain();
   const auto limit = source_.log().last_stable(source_.high_watermark());
@@ -150,7 +155,9 @@ void source_writers::clean_batch(std::int64_t base_offset) {
     if (!truth || truth->what != offset_truth::kind::end_marker) return;
     // The end marker of a transaction with data outlives the data.
     const auto* transaction = source_.log().transaction_at(header.producer_id, base_offset - 1);
-    if (transaction && transaction->end_offset == base_offset && (!may_touch(*transaction) || has_data(*transaction))) return;
+    if (transaction && transaction->end_offset == base_offset) {
+      if (!may_touch(*transaction) || has_data(*transaction) || !outlived_retention(base_offset)) return;
+    }
     if (random_.chance(0.5)) source_.compact(base_offset, [](std::int64_t) { return false; }, remove_if_empty, std::nullopt);
     return;
   }

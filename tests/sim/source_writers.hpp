@@ -5,6 +5,7 @@
 #include "tests/sim/simulated_source.hpp"
 
 #include <functional>
+#include <map>
 #include <vector>
 
 namespace mirrord::sim {
@@ -21,6 +22,7 @@ struct writers_profile {
   bool keeps_open_transactions = false;  // the log start stays below transactions that the mirror has open
   bool odd_controls = true;      // lone markers, control batches of other types
   bool wild_compaction = false;  // also transactions that the mirror is in the middle of
+  std::chrono::milliseconds marker_retention{300};  // delete.retention.ms: a marker outlives its data by it
   std::int64_t records_max = 6;
   std::int64_t value_bytes_max = 60;
 
@@ -57,6 +59,7 @@ class source_writers {
   void move_start();
   [[nodiscard]] bool may_touch(const log_transaction& transaction) const;
   [[nodiscard]] bool has_data(const log_transaction& transaction) const;
+  [[nodiscard]] bool outlived_retention(std::int64_t marker);
   void send(producer& by, batch_spec batch);
 
   sim_clock& clock_;
@@ -67,6 +70,7 @@ class source_writers {
   std::function<std::int64_t()> first_open_;
   producer idempotent_{100};
   std::vector<producer> transactional_;
+  std::map<std::int64_t, sim_clock::duration> dataless_since_;  // by offset of the end marker: when the cleaner noticed
 };
 
 }  // namespace mirrord::sim
