@@ -101,15 +101,18 @@ std::vector<slot_ptr> cluster::impl::all_slots() const {
   return all;
 }
 
+// The one with the fewest unanswered requests: a broker that hangs keeps its connections open, and has some.
 connection_ptr cluster::impl::open_control_connection() const {
+  connection_ptr best;
+  const auto consider = [&](const connection_slot& slot) {
+    auto open = slot.current();
+    if (open && (!best || open->under_way() < best->under_way())) best = std::move(open);
+  };
   for (const auto& [key, slot] : slots) {
-    if (key.second != control_lane) continue;
-    if (auto open = slot->current()) return open;
+    if (key.second == control_lane) consider(*slot);
   }
-  for (const auto& [address, slot] : bootstrap) {
-    if (auto open = slot->current()) return open;
-  }
-  return nullptr;
+  for (const auto& [address, slot] : bootstrap) consider(*slot);
+  return best;
 }
 
 // Who can be asked, in the order of asking: brokers before bootstrap servers, each in random order, and those that have

@@ -14,8 +14,15 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr int counted_attempts_max = 20;           // KIP-1279: mirror.failed.retry.max.attempts
-constexpr std::uint32_t quiet_attempts = 10;                 // passing errors in a row before a person is told
+constexpr std::uint32_t quiet_attempts = 10;       // passing errors in a row before a person is told: about 12 s
+constexpr auto new_leader_pause_max = 300ms;
 constexpr auto stop_check_interval = 200ms;        // a waiting partition notices a stop within this
+
+// What a leader answers that was elected just now: it has not heard of its own epoch yet, or its followers have not come.
+// However long the outage was, this is over in a moment.
+bool is_new_leader_error(const error& e) {
+  return e.code == errc::broker && (is(e.broker_code, kafka_error::unknown_leader_epoch) || is(e.broker_code, kafka_error::offset_not_available));
+}
 
 }  // namespace
 
@@ -88,8 +95,11 @@ asio::awaitable<bool> partition_mirror::wait_before_retry(error reason) {
   const bool counts = then == core::consequence::count_attempt;
   const double unit = ports_.random.uniform();
   auto delay = backoff_.after_failure(unit);
-  if (then == core::consequence::start_over || then == core::consequence::wait_for_cluster) {
-    delay = std::min(delay, client::backoff(options_.passing_backoff_max, options_.passing_backoff_max).initial(unit));
+  const bool passes = then == core::consequence::start_over || then == core::consequence::wait_for_cluster;
+  if (passes) {
+    const auto longest = is_new_leader_error(reason) ? std::min<std::chrono::milliseconds>(options_.passing_backoff_max, new_leader_pause_max)
+                                                     : options_.passing_backoff_max;
+    delay = std::min(delay, client::backoff(longest, longest).initial(unit));
   }
   if (counts) ++view_.retry_attempt;
   if (then == core::consequence::fail_partition || view_.retry_attempt > counted_attempts_max) {
@@ -98,7 +108,8 @@ asio::awaitable<bool> partition_mirror::wait_before_retry(error reason) {
     log::error("partition_failed", {{"partition", id_.text()}, {"destination_end", view_.destination_end}, {"error", text}});
     co_return false;
   }
-  const bool passing = then == core::consequence::start_over && backoff_.failures() <= quiet_attempts;
+  // An election, or a broker that restarts: PREPARING with the error beside it; FAILED when it lasts.
+  const bool passing = passes && backoff_.failures() <= quiet_attempts;
   if (!passing) view_.phase = partition_phase::failed;
   // Told at the 1st, 2nd, 4th, 8th ... failure in a row: an outage of an hour is a dozen lines per partition.
   const bool told = std::has_single_bit(backoff_.failures());

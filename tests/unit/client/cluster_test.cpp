@@ -346,6 +346,31 @@ TEST_CASE("a metadata question survives a lost connection", "[cluster]") {
   });
 }
 
+TEST_CASE("a broker that owes answers is not asked for metadata while there is another", "[cluster]") {
+  scene s;
+  s.first.nodes = {1, 2};
+  s.play([&](cluster& c) -> awaitable<void> {
+    for (const std::int32_t hanging : {1, 2}) {
+      const auto other = co_await c.connection_to(broker_id{3 - hanging}, control_lane);
+      REQUIRE(other.has_value());
+      const auto connection = co_await c.connection_to(broker_id{hanging}, control_lane);
+      REQUIRE(connection.has_value());
+      const auto asked = s.first.asked.size();
+      s.first.answer_after = 2s;
+      auto owed = (*connection)->start_call(wire::metadata_request{}, 10s);
+      while (s.first.asked.size() == asked) {
+        const bool slept = co_await sleep_for(1ms);
+        CHECK(slept);
+      }
+      s.first.answer_after = 0ms;
+      const auto refreshed = co_await c.refresh_all();
+      CHECK(refreshed.has_value());
+      CHECK_FALSE(owed.done());
+      (*connection)->close();
+    }
+  });
+}
+
 TEST_CASE("another cluster behind the address is refused", "[cluster]") {
   scene s;
   s.play([&](cluster& c) -> awaitable<void> {
