@@ -37,6 +37,7 @@ class append_lane final : public request_lane {
   };
 
   [[nodiscard]] bool has_work() const override { return !waiting_.empty(); }
+  [[nodiscard]] bool has_room(std::size_t under_way) const override;
   [[nodiscard]] asio::awaitable<void> send(std::shared_ptr<client::connection> connection) override;
   void fail_collected(const error& reason) override;
 

@@ -23,7 +23,7 @@ request_lane::request_lane(asio::any_io_executor executor, client::cluster& clus
 
 asio::awaitable<void> request_lane::run() {
   while (true) {
-    while (!closed_ && (!has_work() || under_way_ >= requests_max_)) (void)co_await changed_.wait();
+    while (!closed_ && (!has_work() || !has_room(under_way_))) (void)co_await changed_.wait();
     if (closed_) break;
     // Let every partition that is ready in this turn of the loop add its work first.
     co_await asio::post(executor_, asio::use_awaitable);
@@ -33,7 +33,7 @@ asio::awaitable<void> request_lane::run() {
       continue;
     }
     if (closed_) break;
-    if (!has_work()) continue;
+    if (!has_work() || !has_room(under_way_)) continue;
     if (lease_ && lease_->term() != collected_term_) {
       fail_collected(fail(errc::fenced, "this process was stopped for a while"));
       continue;

@@ -54,6 +54,9 @@ class request_lane {
 
   [[nodiscard]] virtual bool has_work() const = 0;
 
+  // Whether the next request may leave while this many are under way.
+  [[nodiscard]] virtual bool has_room(std::size_t under_way) const { return under_way < requests_max_; }
+
   // Takes collected work, queues one request on the connection before it returns, and gives back the coroutine that
   // awaits and hands out the answers. Called only when has_work().
   [[nodiscard]] virtual asio::awaitable<void> send(std::shared_ptr<client::connection> connection) = 0;

@@ -57,7 +57,7 @@ struct settings {
   log::level log_level = log::level::info;
   state_topic_settings state_topic;
   std::int64_t hole_fill_max = 100'000'000;          // offsets per partition
-  std::int32_t lanes = 4;                            // append connections per destination broker
+  std::int32_t lanes = 2;                            // append connections per destination broker
   fetch_settings fetch;
   std::chrono::milliseconds metadata_refresh_interval{30'000};
   std::int16_t topic_replication_factor = -1;        // of created mirror topics; -1: the broker's default

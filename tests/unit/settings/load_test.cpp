@@ -63,7 +63,7 @@ TEST_CASE("a minimal file takes every default") {
   CHECK(s.state_topic.replication_factor == -1);
   CHECK(s.topic_replication_factor == -1);
   CHECK(s.hole_fill_max == 100'000'000);
-  CHECK(s.lanes == 4);
+  CHECK(s.lanes == 2);
   CHECK(s.fetch.max_bytes == 1024 * 1024);
   CHECK(s.fetch.response_max_bytes == 10 * 1024 * 1024);
   CHECK(s.fetch.wait_max == std::chrono::milliseconds(500));
@@ -103,7 +103,7 @@ mirror.state.topic.replication.factor: 2
 mirror.topic.replication.factor: 1
 mirror.metadata.refresh.interval.ms: 250ms
 hole.fill.max: 5
-lanes: 2
+lanes: 3
 fetch.max.bytes: 64KiB
 fetch.response.max.bytes: 1MiB
 fetch.min.bytes: 100
