@@ -81,11 +81,23 @@ asio::awaitable<void> partition_mirror::remember_open_slots(const previous_write
   if (!recorded) log::warn("open_transactions_not_recorded", {{"partition", id_.text()}, {"error", core::explain(recorded.error(), options_.advice)}});
 }
 
-// So that a restart finds the foreign write again, instead of taking the log's end for its own.
+// So that a restart finds the foreign write again, instead of taking the log's end for its own: tried until it is recorded
+// or a stop is asked for, since nobody else knows.
 asio::awaitable<void> partition_mirror::remember_own_end() {
-  if (view_.destination_end < 0 || ports_.journal.hand_over()) co_return;
-  auto recorded = co_await ports_.journal.record_hand_over(view_.destination_end);
-  if (!recorded) log::warn("own_end_not_recorded", {{"partition", id_.text()}, {"error", core::explain(recorded.error(), options_.advice)}});
+  if (view_.destination_end < 0) co_return;
+  const auto term = ports_.lease.term();
+  client::backoff pace(options_.retry_backoff_min, options_.passing_backoff_max);
+  while (!ports_.journal.hand_over() && ports_.lease.term() == term) {
+    auto recorded = co_await ports_.journal.record_hand_over(view_.destination_end);
+    if (recorded) co_return;
+    const auto delay = pace.after_failure(ports_.random.uniform());
+    if (std::has_single_bit(pace.failures())) {
+      log::warn("own_end_not_recorded", {{"partition", id_.text()}, {"own_end", view_.destination_end}, {"in_ms", delay.count()},
+                                         {"error", core::explain(recorded.error(), options_.advice)}});
+    }
+    if (stopping_) co_return;
+    co_await wait(delay);
+  }
 }
 
 asio::awaitable<bool> partition_mirror::wait_before_retry(error reason) {
@@ -118,11 +130,16 @@ asio::awaitable<bool> partition_mirror::wait_before_retry(error reason) {
                                           {"in_ms", delay.count()},
                                           {"attempt", backoff_.failures()},
                                           {"error", text}});
-  const auto until = ports_.clock.now() + delay;
+  co_await wait(delay);
+  co_return true;
+}
+
+// Ends early at a stop.
+asio::awaitable<void> partition_mirror::wait(clock_port::duration length) {
+  const auto until = ports_.clock.now() + length;
   while (!stopping_ && ports_.clock.now() < until) {
     co_await ports_.clock.sleep(std::min<clock_port::duration>(until - ports_.clock.now(), stop_check_interval));
   }
-  co_return true;
 }
 
 }  // namespace mirrord::mirror

@@ -93,6 +93,7 @@ class partition_mirror {
   asio::awaitable<bool> wait_before_retry(error reason);
   asio::awaitable<void> remember_open_slots(const previous_writer& previous);
   asio::awaitable<void> remember_own_end();
+  asio::awaitable<void> wait(clock_port::duration length);
 
   asio::any_io_executor executor_;
   topic_partition id_;

@@ -54,6 +54,26 @@ TEST_CASE("a partition that is FAILED for a foreign write fails again after a re
   CHECK_THAT(reason.message(), Catch::Contains("left it at 5"));
 }
 
+TEST_CASE("a partition that is FAILED for a foreign write records its own end as soon as the state topic takes it", "[misfortunes]") {
+  scenario s;
+  s.plain(5);
+  s.start();
+  s.expect_equal();
+  s.checks.foreign_write();
+  s.state.fault_probability = 1;
+  s.destination.foreign_append();
+  s.plain(3);
+  s.pass(seconds(60));
+  CHECK(s.daemon().view().phase == mirror::partition_phase::failed);
+  CHECK_FALSE(s.state.partition.hand_over.has_value());
+  s.state.fault_probability = 0;
+  CHECK(s.expect_failed().code == errc::foreign_write);
+  CHECK(s.state.partition.hand_over == 5);
+  s.crash();
+  s.start();
+  CHECK(s.expect_failed().code == errc::foreign_write);
+}
+
 TEST_CASE("a foreign write between an orderly stop and the next start is found before anything is written", "[misfortunes]") {
   scenario s;
   s.plain(7);

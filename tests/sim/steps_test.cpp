@@ -2,7 +2,8 @@
 // second, and so on until the history is over before the crash comes.
 //
 // Each step runs under several seeds: what was on its way when the daemon died arrives, is lost, or comes late; in the
-// odd ones the next daemon dies as well, while it takes over. MIRRORD_SIM_STRIDE=N tries every N-th step only.
+// odd ones the next daemon dies as well, while it takes over. MIRRORD_SIM_STRIDE=N tries every N-th step only; a failure
+// tells the command that runs its step alone.
 #include "tests/sim/scenario.hpp"
 
 #include <catch2/catch.hpp>
@@ -160,10 +161,17 @@ const std::vector<history> histories{
      }},
 };
 
+std::uint64_t number_from_environment(const char* name, std::uint64_t otherwise) {
+  const char* text = std::getenv(name);
+  return text ? std::stoull(text) : otherwise;
+}
+
 // Whether the crash came before the end of the history.
-bool run_with_crash(const history& what, std::uint64_t seed, std::uint64_t step) {
+bool run_with_crash(std::size_t index, std::uint64_t seed, std::uint64_t step) {
+  const history& what = histories[index];
   scenario s(what.settings, seed);
-  s.record_source_of_failure("steps_test: '" + std::string(what.name) + "', step " + std::to_string(step) + ", seed " + std::to_string(seed));
+  s.record_source_of_failure("'" + std::string(what.name) + "', replay: MIRRORD_SIM_HISTORY=" + std::to_string(index) + " MIRRORD_SIM_FIRST=" +
+                             std::to_string(seed) + " MIRRORD_SIM_STEP=" + std::to_string(step) + " build/release/tests/sim '[steps]'");
   what.begin(s);
   bool crashed = false;
   s.clock.after_events(step, [&] {
@@ -181,18 +189,21 @@ bool run_with_crash(const history& what, std::uint64_t seed, std::uint64_t step)
 }
 
 TEST_CASE("a crash after any event leaves the destination equal", "[steps]") {
-  const char* text = std::getenv("MIRRORD_SIM_STRIDE");
-  const std::uint64_t stride = text ? std::stoull(text) : 1;
+  if (const auto step = number_from_environment("MIRRORD_SIM_STEP", 0); step > 0) {
+    CHECK(run_with_crash(number_from_environment("MIRRORD_SIM_HISTORY", 0), number_from_environment("MIRRORD_SIM_FIRST", 0), step));
+    return;
+  }
+  const auto stride = number_from_environment("MIRRORD_SIM_STRIDE", 1);
   std::uint64_t crashes = 0;
-  for (const history& what : histories) {
+  for (std::size_t index = 0; index < histories.size(); ++index) {
     for (std::uint64_t seed = 0; seed < seeds; ++seed) {
       std::uint64_t step = 1;
-      while (run_with_crash(what, seed, step)) {
+      while (run_with_crash(index, seed, step)) {
         ++crashes;
         step += stride;
         REQUIRE(step < steps_max);
       }
-      INFO(what.name);
+      INFO(histories[index].name);
       CHECK(step > 30);
     }
   }
