@@ -49,7 +49,7 @@ def die_stopping(daemon: MirrorDaemon, chance: random.Random) -> None:
     daemon.kill()
 
 
-PHASES = {die_starting: 6, die_settling: 6, die_mirroring: 6, die_stopping: 2}  # with their weights
+PHASES = {die_starting: 8, die_settling: 6, die_mirroring: 4, die_stopping: 2}  # with their weights
 
 
 class CrashTest(LabTestCase):

@@ -346,6 +346,35 @@ TEST_CASE("a metadata question survives a lost connection", "[cluster]") {
   });
 }
 
+TEST_CASE("a broker that hangs costs a metadata question three seconds where there is another one", "[cluster]") {
+  scene s;
+  s.first.nodes = {1, 2};
+  s.play([&](cluster& c) -> awaitable<void> {
+    const auto once = co_await c.connection_to(broker_id{1}, control_lane);
+    REQUIRE(once.has_value());
+    const auto begun = std::chrono::steady_clock::now();
+    const auto asked = s.first.asked.size();
+    s.first.answer_after = 8s;
+    auto refresh = c.refresh_all();
+    task_group waiting(s.stage.io.get_executor());
+    waiting.spawn([](awaitable<result<void>> question) -> awaitable<void> {
+      const auto refreshed = co_await std::move(question);
+      CHECK(refreshed.has_value());
+    }(std::move(refresh)));
+    while (s.first.asked.size() == asked) {
+      const bool slept = co_await sleep_for(1ms);
+      CHECK(slept);
+    }
+    s.first.answer_after = 0ms;
+    const bool ended = co_await waiting.join();
+    CHECK(ended);
+    const auto took = std::chrono::steady_clock::now() - begun;
+    CHECK(took >= 3s);
+    CHECK(took < 7s);
+    CHECK(s.first.asked.size() == asked + 2);
+  });
+}
+
 TEST_CASE("a broker that owes answers is not asked for metadata while there is another", "[cluster]") {
   scene s;
   s.first.nodes = {1, 2};
