@@ -170,7 +170,7 @@ asio::awaitable<result<connection_ptr>> cluster::impl::connection_to(std::shared
   }
   const auto known = self->metadata.brokers().find(broker);
   if (known == self->metadata.brokers().end()) {
-    co_return fail(errc::not_found, "broker " + std::to_string(broker.value) + ": the cluster does not list it");
+    co_return fail(errc::unreachable, "broker " + std::to_string(broker.value) + ": the cluster does not list it");
   }
   const endpoint address = known->second.address;
   const slot_ptr slot = self->slot_of(broker, lane);

@@ -151,6 +151,11 @@ class preparation {
     // Without `compact` until the history is copied: a compacted topic refuses records without a key, and DeleteRecords.
     creation.config["cleanup.policy"] = "delete";
     auto created = co_await context_.destination_admin.create_topic(std::move(creation), deadline_of(context_.destination));
+    if (!created && is(created.error().broker_code, kafka_error::topic_already_exists)) {
+      // The request of a daemon that died a moment ago came through after we had looked.
+      if (auto led = co_await wait_for_leaders(context_.destination, context_.clock, topic_, 1); !led) co_return led;
+      co_return co_await accept();
+    }
     if (!created) co_return std::move(created.error());
     prepared_.fresh = true;
     log::info("topic_created", {{"mirror", context_.mirror}, {"topic", topic_}, {"partitions", prepared_.partitions}});

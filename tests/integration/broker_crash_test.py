@@ -11,6 +11,7 @@ import contextlib
 import sys
 import time
 import unittest
+from concurrent.futures import ThreadPoolExecutor
 from typing import Iterator
 
 import seed_topics
@@ -72,7 +73,7 @@ class BrokerCrashTest(LabTestCase):
 
     def lose_leader(self, daemon: MirrorDaemon, cluster: Cluster, broker: int, how: str) -> Recovery:
         """After a broker does not work any more: others are elected, and the mirror follows."""
-        recovery = Recovery(daemon, f"{cluster.name} broker {broker} {how}")
+        recovery = Recovery(daemon, f"{cluster.name} broker {broker} {how}", cluster.name)
         wait_led_by_others(cluster.admin(), TOPICS, broker)
         recovery.note("other brokers lead")
         return self.recover(recovery)
@@ -92,9 +93,11 @@ class BrokerCrashTest(LabTestCase):
                 time.sleep(chance.uniform(0, 1))
                 second = chance.choice([broker for broker in BROKERS if broker != first])
                 cluster.kill(second)
-                recovery = Recovery(daemon, f"{cluster.name} broker {second} killed and restarted at once")
-                self.bring_back(cluster, second)
-                self.recover(recovery, OUTAGE_SECONDS)
+                recovery = Recovery(daemon, f"{cluster.name} broker {second} killed and restarted at once", cluster.name)
+                with ThreadPoolExecutor(1) as pool:
+                    back = pool.submit(self.bring_back, cluster, second)
+                    self.recover(recovery, OUTAGE_SECONDS)
+                    back.result()
 
     def bring_back(self, cluster: Cluster, broker: int) -> None:
         """Restarts a broker; leaders move to it as soon as it has caught up."""
@@ -113,17 +116,19 @@ class BrokerCrashTest(LabTestCase):
                 self.lose_leader(daemon, cluster, broker, "hangs")
             time.sleep(max(0, began + HANG_SECONDS - time.monotonic()))
             hanging.close()
-            self.recover(Recovery(daemon, "both brokers go on"))
+            self.recover(Recovery(daemon, "both brokers go on", "source"))
 
     def test_power_is_lost(self) -> None:
         """All of the destination, and when it is back all of the source."""
         with self.mirror_under_load() as daemon:
             for cluster in (self.destination, self.source):
                 cluster.kill_all()
-                recovery = Recovery(daemon, f"{cluster.name} without power")
-                cluster.restart_all()
-                recovery.note("all brokers run")
-                self.recover(recovery, OUTAGE_SECONDS)
+                recovery = Recovery(daemon, f"{cluster.name} without power", cluster.name)
+                with ThreadPoolExecutor(1) as pool:
+                    back = pool.submit(cluster.restart_all)
+                    back.add_done_callback(lambda _, power_is_back=recovery: power_is_back.note("all brokers run"))
+                    self.recover(recovery, OUTAGE_SECONDS)
+                    back.result()
                 wait_in_sync(cluster.admin())
 
 

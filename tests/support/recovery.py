@@ -7,15 +7,16 @@ from mirror_daemon import MirrorDaemon
 from waiting import NotYet, wait_until
 
 
-def positions_of(status: dict) -> dict[tuple[str, int], tuple[str, int]]:
-    """State and destination end of each partition."""
-    return {(topic["topic"], p["partition"]): (p["state"], p["destination_end"] or 0) for topic in topics_of(status) for p in topic["partitions"]}
+def positions_of(status: dict, end: str = "destination_end") -> dict[tuple[str, int], tuple[str, int]]:
+    """State and end of each partition."""
+    return {(topic["topic"], p["partition"]): (p["state"], p[end] or 0) for topic in topics_of(status) for p in topic["partitions"]}
 
 
 class Recovery:
     """Made right after a fault. Then wait_mirroring(), and report() for a person."""
 
-    def __init__(self, daemon: MirrorDaemon, what: str) -> None:
+    def __init__(self, daemon: MirrorDaemon, what: str, side: str) -> None:
+        """`side` is where the fault is: a mirror goes on for a moment with what it has from a source that is gone."""
         self._daemon = daemon
         self._what = what
         self._began = time.monotonic()
@@ -23,7 +24,7 @@ class Recovery:
         self._notes: list[str] = []
         self._states: dict[str, int] = {}
         self._errors: dict[str, None] = {}
-        self._stood = positions_of(daemon.status())
+        self._stood = positions_of(daemon.status(), f"{side}_end")
 
     def note(self, what: str) -> None:
         """Remembers a moment for the report."""
@@ -34,7 +35,7 @@ class Recovery:
         return time.monotonic() - self._began
 
     def wait_mirroring(self, seconds: float) -> float:
-        """Waits until every partition is MIRRORING and beyond where it stood; writers must be at work in all of them.
+        """Waits until every partition is MIRRORING and beyond where that side stood; writers must be at work in all of them.
 
         Returns the seconds since the fault.
         """

@@ -246,12 +246,12 @@ TEST_CASE("lanes are connections of their own, shared by all who ask for one", "
   });
 }
 
-TEST_CASE("a broker that nobody lists is not found", "[cluster]") {
+TEST_CASE("a broker that nobody lists is unreachable", "[cluster]") {
   scene s;
   s.play([&](cluster& c) -> awaitable<void> {
     const auto nobody = co_await c.connection_to(broker_id{9}, 0);
     REQUIRE(nobody.has_error());
-    CHECK(nobody.error().code == errc::not_found);
+    CHECK(nobody.error().code == errc::unreachable);
     CHECK(s.first.asked.size() == 1);
   });
 }
