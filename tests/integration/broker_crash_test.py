@@ -46,6 +46,10 @@ class BrokerCrashTest(LabTestCase):
         super().setUpClass()
         seed_topics.seed(cls.source.client(), 100, TOPICS)
 
+    def setUp(self) -> None:
+        for cluster in (self.source, self.destination):
+            cluster.restart_dead()  # an earlier test that has failed may have left some
+
     @contextlib.contextmanager
     def mirror_under_load(self) -> Iterator[MirrorDaemon]:
         """A daemon at work, and writers; at the end everything must be equal."""
@@ -73,7 +77,7 @@ class BrokerCrashTest(LabTestCase):
 
     def lose_leader(self, daemon: MirrorDaemon, cluster: Cluster, broker: int, how: str) -> Recovery:
         """After a broker does not work any more: others are elected, and the mirror follows."""
-        recovery = Recovery(daemon, f"{cluster.name} broker {broker} {how}", cluster.name)
+        recovery = Recovery(daemon, f"{cluster.name} broker {broker} {how}", cluster.name, self.source.admin())
         wait_led_by_others(cluster.admin(), TOPICS, broker)
         recovery.note("other brokers lead")
         return self.recover(recovery)
@@ -93,7 +97,7 @@ class BrokerCrashTest(LabTestCase):
                 time.sleep(chance.uniform(0, 1))
                 second = chance.choice([broker for broker in BROKERS if broker != first])
                 cluster.kill(second)
-                recovery = Recovery(daemon, f"{cluster.name} broker {second} killed and restarted at once", cluster.name)
+                recovery = Recovery(daemon, f"{cluster.name} broker {second} killed and restarted at once", cluster.name, self.source.admin())
                 with ThreadPoolExecutor(1) as pool:
                     back = pool.submit(self.bring_back, cluster, second)
                     self.recover(recovery, OUTAGE_SECONDS)
@@ -116,16 +120,16 @@ class BrokerCrashTest(LabTestCase):
                 self.lose_leader(daemon, cluster, broker, "hangs")
             time.sleep(max(0, began + HANG_SECONDS - time.monotonic()))
             hanging.close()
-            self.recover(Recovery(daemon, "both brokers go on", "source"))
+            self.recover(Recovery(daemon, "both brokers go on", "source", self.source.admin()))
 
     def test_power_is_lost(self) -> None:
         """All of the destination, and when it is back all of the source."""
         with self.mirror_under_load() as daemon:
             for cluster in (self.destination, self.source):
                 cluster.kill_all()
-                recovery = Recovery(daemon, f"{cluster.name} without power", cluster.name)
+                recovery = Recovery(daemon, f"{cluster.name} without power", cluster.name, self.source.admin())
                 with ThreadPoolExecutor(1) as pool:
-                    back = pool.submit(cluster.restart_all)
+                    back = pool.submit(cluster.restart_dead)
                     back.add_done_callback(lambda _, power_is_back=recovery: power_is_back.note("all brokers run"))
                     self.recover(recovery, OUTAGE_SECONDS)
                     back.result()

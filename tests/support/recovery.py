@@ -2,9 +2,14 @@
 
 import time
 
+from confluent_kafka import KafkaException, TopicPartition
+from confluent_kafka.admin import AdminClient, OffsetSpec
+
 from daemon_status import errors_of, topics_of
 from mirror_daemon import MirrorDaemon
 from waiting import NotYet, wait_until
+
+ANSWER_SECONDS = 2
 
 
 def positions_of(status: dict, end: str = "destination_end") -> dict[tuple[str, int], tuple[str, int]]:
@@ -15,8 +20,9 @@ def positions_of(status: dict, end: str = "destination_end") -> dict[tuple[str, 
 class Recovery:
     """Made right after a fault. Then wait_mirroring(), and report() for a person."""
 
-    def __init__(self, daemon: MirrorDaemon, what: str, side: str) -> None:
+    def __init__(self, daemon: MirrorDaemon, what: str, side: str, source: AdminClient) -> None:
         """`side` is where the fault is: a mirror goes on for a moment with what it has from a source that is gone."""
+        self._source = source
         self._daemon = daemon
         self._what = what
         self._began = time.monotonic()
@@ -35,8 +41,9 @@ class Recovery:
         return time.monotonic() - self._began
 
     def wait_mirroring(self, seconds: float) -> float:
-        """Waits until every partition is MIRRORING and beyond where that side stood; writers must be at work in all of them.
+        """Waits until every partition is MIRRORING, and beyond where that side stood or at the source's end.
 
+        A writer that the fault has stopped as well leaves nothing to mirror; the source itself is asked for its end then.
         Returns the seconds since the fault.
         """
 
@@ -46,8 +53,12 @@ class Recovery:
             for state, _ in now.values():
                 self._states[state] = max(self._states.get(state, 0), sum(1 for s, _ in now.values() if s == state))
             self._errors.update(dict.fromkeys(errors_of(status)))
-            still = [f"{topic}-{p} is {now[topic, p][0]} at {now[topic, p][1]}" for (topic, p), (_, end) in self._stood.items()
-                     if now[topic, p][0] != "MIRRORING" or now[topic, p][1] <= end]
+            still = []
+            for (topic, partition), (_, stood) in self._stood.items():
+                state, end = now[topic, partition]
+                wants = "" if end > stood else self._missing_beyond(end, topic, partition)
+                if state != "MIRRORING" or wants:
+                    still.append(f"{topic}-{partition} is {state} at {end}, {wants or 'beyond the fault'}")
             if still:
                 raise NotYet(f"{len(still)} partitions, such as {still[:3]}, errors {errors_of(status)[:3]}")
             return True
@@ -55,6 +66,15 @@ class Recovery:
         wait_until(flowing, f"all partitions to go on after {self._what}", seconds - self.seconds(), pause=0.05)
         self.note("all partitions mirror again")
         return self.seconds()
+
+    def _missing_beyond(self, end: int, topic: str, partition: int) -> str:
+        """What the source has beyond `end`, or why it does not tell; empty: nothing."""
+        where = TopicPartition(topic, partition)
+        try:
+            source_end = self._source.list_offsets({where: OffsetSpec.latest()}, request_timeout=ANSWER_SECONDS)[where].result().offset
+        except KafkaException as problem:
+            return f"the source does not tell its end: {problem.args[0].str()}"
+        return f"the source ends at {source_end}" if source_end > end else ""
 
     def errors(self) -> list[str]:
         """Every error that /status has shown during the waits."""
