@@ -54,6 +54,7 @@ class BrokerCrashTest(LabTestCase):
     def mirror_under_load(self) -> Iterator[MirrorDaemon]:
         """A daemon at work, and writers; at the end everything must be equal."""
         daemon = self.mirror(TOPICS, mirror="crash")
+        daemon.wait_mirrored(self.source.admin(), TOPICS)  # a backlog would count as a slow recovery
         load = Load({**self.source.client(), **IMPATIENT}, rate=400, transactional_producers=6, topics=TOPICS).start()
         try:
             for topic in TOPICS:

@@ -12,6 +12,7 @@ from pathlib import Path
 from confluent_kafka.admin import AdminClient
 
 from client_options import client_settings
+from waiting import wait_until
 
 ROOT = Path(__file__).parent.parent.parent
 SCRIPT = ROOT / "scripts" / "kafka"
@@ -81,6 +82,7 @@ class Cluster:
         nodes = sorted(path.name for path in (self.directory / "nodes").iterdir())
         for node in nodes:
             self._signal(node, signal.SIGKILL)
+        wait_until(lambda: not any(self._pid(node) for node in nodes), f"the end of all processes of {self.name}", 30)
 
     def restart_dead(self) -> None:
         """Everything that does not run again: the controller, which the brokers need, then one broker after the other."""

@@ -29,6 +29,7 @@ class Recovery:
         self._log_bytes = len(daemon.log())
         self._notes: list[str] = []
         self._states: dict[str, int] = {}
+        self._last = "none"  # what was waited for last
         self._errors: dict[str, None] = {}
         self._stood = positions_of(daemon.status(), f"{side}_end")
 
@@ -60,6 +61,7 @@ class Recovery:
                 if state != "MIRRORING" or wants:
                     still.append(f"{topic}-{partition} is {state} at {end}, {wants or 'beyond the fault'}")
             if still:
+                self._last = still[0]
                 raise NotYet(f"{len(still)} partitions, such as {still[:3]}, errors {errors_of(status)[:3]}")
             return True
 
@@ -87,5 +89,5 @@ class Recovery:
     def report(self) -> str:
         """One line."""
         shown = ", ".join(f"{state} {count}" for state, count in sorted(self._states.items()))
-        return f"{self._what}: {', '.join(self._notes)}; at most {shown}; {len(self.log())} log lines"
+        return f"{self._what}: {', '.join(self._notes)}; the last one: {self._last}; at most {shown}; {len(self.log())} log lines"
 
