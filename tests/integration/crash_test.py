@@ -70,7 +70,7 @@ class CrashTest(LabTestCase):
             daemon.start()
             die(daemon, chance)
             died[die.__name__] += 1
-            if chance.random() < 0.2:
+            if chance.random() < 0.1:
                 time.sleep(chance.uniform(0, 2))
         daemon.start()
         daemon.wait_records(BUSY_TOPIC)
