@@ -21,7 +21,9 @@ namespace {
 // A question for metadata goes to this many brokers in turn if the connection is lost under it.
 constexpr int metadata_attempts = 3;
 
-// A frozen broker keeps its connections: another one is asked long before request.timeout.ms is over.
+// A frozen broker keeps its connections: another one is asked long before request.timeout.ms is over. The second one gets
+// more time, so that a cluster under heavy load is not asked in vain for ever.
+constexpr std::chrono::milliseconds first_metadata_timeout_max{3'000};
 constexpr std::chrono::milliseconds metadata_timeout_max{10'000};
 
 random_unit system_random() {
@@ -168,7 +170,7 @@ asio::awaitable<result<connection_ptr>> cluster::impl::connection_to(std::shared
   }
   const auto known = self->metadata.brokers().find(broker);
   if (known == self->metadata.brokers().end()) {
-    co_return fail(errc::not_found, "broker " + std::to_string(broker.value) + ": the cluster does not list it");
+    co_return fail(errc::unreachable, "broker " + std::to_string(broker.value) + ": the cluster does not list it");
   }
   const endpoint address = known->second.address;
   const slot_ptr slot = self->slot_of(broker, lane);
@@ -219,7 +221,8 @@ asio::awaitable<result<void>> cluster::impl::ask(std::shared_ptr<impl> self, std
         request.topics->back().name = name;
       }
     }
-    auto answer = co_await (*c)->call(request, std::min(self->settings.request_timeout, metadata_timeout_max));
+    const auto patience = i == 0 && self->metadata.brokers().size() > 1 ? first_metadata_timeout_max : metadata_timeout_max;
+    auto answer = co_await (*c)->call(request, std::min(self->settings.request_timeout, patience));
     if (answer) co_return self->take(answer->body, round->all);
     last = std::move(answer).error();
     if ((*c)->is_open()) co_return last;

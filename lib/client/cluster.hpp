@@ -54,7 +54,8 @@ class cluster {
   void leader_moved(const topic_partition& tp, std::int32_t epoch);
 
   // The lane's open connection, or a new one. unreachable at once during the back-off after a failed attempt, since the
-  // caller may find another broker meanwhile. not_found: no broker of that id is known, even after a refresh.
+  // caller may find another broker meanwhile, and when the cluster does not list that broker, even after a refresh: it
+  // is down, and comes back.
   [[nodiscard]] asio::awaitable<result<std::shared_ptr<connection>>> connection_to(broker_id broker, std::int32_t lane);
 
   // A control connection to whichever broker answers: a known one, or else a bootstrap server.

@@ -27,7 +27,7 @@ bool is_leader_error(std::int16_t broker_code) noexcept {
 }
 
 error note_leader_error(client::cluster& cluster, const topic_partition& tp, std::int32_t epoch, error e) {
-  const bool broker_is_gone = e.code == errc::unreachable || e.code == errc::connection_lost || e.code == errc::timed_out || e.code == errc::not_found;
+  const bool broker_is_gone = e.code == errc::unreachable || e.code == errc::connection_lost || e.code == errc::timed_out;
   if (broker_is_gone || (e.code == errc::broker && is_leader_error(e.broker_code))) cluster.leader_moved(tp, epoch);
   return e;
 }

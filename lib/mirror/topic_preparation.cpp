@@ -37,6 +37,17 @@ std::int64_t number_of(const client::config_list& configs, std::string_view key,
   return failure == std::errc{} && end == text.data() + text.size() ? number : otherwise;
 }
 
+// The configs of a topic that the metadata shows. Brokers hear of a new topic at different moments, and any may be asked.
+asio::awaitable<result<client::config_list>> read_configs(client::admin& admin, const client::cluster& cluster, clock_port& clock, std::string topic) {
+  const auto until = deadline_of(cluster);
+  while (true) {
+    auto configs = co_await admin.describe_topic_configs(topic, until);
+    const bool unheard_of = !configs && is(configs.error().broker_code, kafka_error::unknown_topic_or_partition);
+    if (!unheard_of || std::chrono::steady_clock::now() >= until) co_return configs;
+    co_await clock.sleep(pause_between_looks);
+  }
+}
+
 using topic_configs = std::map<std::string, std::string>;
 
 // The settings under which a topic keeps whatever the source sends, unchanged, until the source removes it.
@@ -117,7 +128,7 @@ class preparation {
     prepared_.source_topic = source->id;
     prepared_.partitions = static_cast<std::int32_t>(source->partitions.size());
 
-    auto source_configs = co_await context_.source_admin.describe_topic_configs(topic_, deadline_of(context_.source));
+    auto source_configs = co_await read_configs(context_.source_admin, context_.source, context_.clock, topic_);
     if (!source_configs) co_return std::move(source_configs.error());
     prepared_.source_cleanup_policy = value_of(*source_configs, "cleanup.policy");
     prepared_.marker_retention = co_await marker_retention(number_of(*source_configs, "delete.retention.ms", 0));
@@ -151,6 +162,11 @@ class preparation {
     // Without `compact` until the history is copied: a compacted topic refuses records without a key, and DeleteRecords.
     creation.config["cleanup.policy"] = "delete";
     auto created = co_await context_.destination_admin.create_topic(std::move(creation), deadline_of(context_.destination));
+    if (!created && is(created.error().broker_code, kafka_error::topic_already_exists)) {
+      // The request of a daemon that died a moment ago came through after we had looked.
+      if (auto led = co_await wait_for_leaders(context_.destination, context_.clock, topic_, 1); !led) co_return led;
+      co_return co_await accept();
+    }
     if (!created) co_return std::move(created.error());
     prepared_.fresh = true;
     log::info("topic_created", {{"mirror", context_.mirror}, {"topic", topic_}, {"partitions", prepared_.partitions}});
@@ -185,7 +201,7 @@ class preparation {
   }
 
   asio::awaitable<result<void>> alter_differences() {
-    auto present = co_await context_.destination_admin.describe_topic_configs(topic_, deadline_of(context_.destination));
+    auto present = co_await read_configs(context_.destination_admin, context_.destination, context_.clock, topic_);
     if (!present) co_return std::move(present.error());
     // A larger limit than wanted does no harm and may have been needed.
     if (number_of(*present, "max.message.bytes", 0) >= std::stoll(wanted_.at("max.message.bytes"))) wanted_.erase("max.message.bytes");
@@ -203,7 +219,7 @@ class preparation {
 
   asio::awaitable<result<void>> read_settings() {
     prepared_.destination_topic = context_.destination.metadata().find_topic(topic_)->id;
-    auto present = co_await context_.destination_admin.describe_topic_configs(topic_, deadline_of(context_.destination));
+    auto present = co_await read_configs(context_.destination_admin, context_.destination, context_.clock, topic_);
     if (!present) co_return std::move(present.error());
     prepared_.batch_bytes_max = number_of(*present, "max.message.bytes", broker_default_max_message_bytes);
     prepared_.cleanup_policy = value_of(*present, "cleanup.policy");

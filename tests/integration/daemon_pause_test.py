@@ -84,8 +84,9 @@ class DaemonPauseTest(LabTestCase):
         wanted = source_ends(self.source.admin(), topics)
         states = wait_until(lambda: self.outcome(first, wanted), "each partition to be mirrored or FAILED", OUTCOME_SECONDS)
         different = self.different(topics)
-        print(f"{prefix}: {dict(Counter(states.values()))}, {len(different)} partitions differ\n  " + "\n  ".join(errors_of(first.status())[:3]),
-              file=sys.stderr)
+        second_is = "runs on" if resume_while_second_runs else "has handed over"
+        seen = [f"the second daemon {second_is}: {dict(Counter(states.values()))}, {len(different)} partitions differ", *errors_of(first.status())[:3]]
+        print("\n  ".join(seen), file=sys.stderr)
         for report in different:
             self.assertEqual(states[report.topic, report.partition], "FAILED", f"silently different: {[str(d) for d in report.differences]}")
         first.kill()

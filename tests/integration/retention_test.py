@@ -4,13 +4,11 @@ Afterwards both sides are equal, log starts included. What became of a transacti
 unknowable; then the partition is FAILED and says so, and never shows an aborted record as committed.
 """
 
-import threading
 import unittest
 
 from confluent_kafka import TopicPartition
 
 import seed_topics
-from kafka_lab import Cluster
 from lab_test_case import LabTestCase, REQUEST_SECONDS
 from load import Load
 from log_reader import ISOLATION_LEVELS, LogReader, read_ends
@@ -23,10 +21,10 @@ RETENTION_SECONDS = 30  # the lab's brokers look for old segments every 5 s
 class RetentionTest(LabTestCase):
     """One pair of clusters; each test mirrors topics of its own."""
 
-    def delete_before(self, topic: str, offset: int, partition: int = 0, cluster: Cluster | None = None) -> None:
-        """DeleteRecords; -1 is the partition's end."""
+    def delete_before(self, topic: str, offset: int, partition: int = 0) -> None:
+        """DeleteRecords on the source; -1 is the partition's end."""
         where = TopicPartition(topic, partition, offset)
-        admin = (cluster or self.source).admin()
+        admin = self.source.admin()
         admin.delete_records([where], request_timeout=REQUEST_SECONDS)[where].result()
 
     def source_end(self, topic: str, partition: int = 0) -> int:
@@ -57,13 +55,14 @@ class RetentionTest(LabTestCase):
         daemon = self.mirror(topics)
         for topic in topics:
             daemon.wait_records(topic)
-        ended = threading.Event()
+        admin = self.source.admin()
         for step in range(30):
             for topic in topics:
-                for partition, ends in read_ends(self.source.admin(), topic, range(PARTITIONS)).items():
-                    # Most steps stay behind the mirror; every tenth goes to the very end, where the mirror may not be yet.
-                    self.delete_before(topic, -1 if step % 10 == 9 else (ends.start + ends.leo) // 2, partition)
-            ended.wait(0.1)
+                # Most steps stay behind the mirror; every tenth goes to the very end, where the mirror may not be yet.
+                where = [TopicPartition(topic, partition, -1 if step % 10 == 9 else (ends.start + ends.leo) // 2)
+                         for partition, ends in read_ends(admin, topic, range(PARTITIONS)).items()]
+                for future in admin.delete_records(where, request_timeout=REQUEST_SECONDS).values():
+                    future.result()
         load.stop()
         daemon.wait_mirrored(self.source.admin(), topics)
         self.assert_equal_topics(topics)

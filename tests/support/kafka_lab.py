@@ -12,6 +12,7 @@ from pathlib import Path
 from confluent_kafka.admin import AdminClient
 
 from client_options import client_settings
+from waiting import wait_until
 
 ROOT = Path(__file__).parent.parent.parent
 SCRIPT = ROOT / "scripts" / "kafka"
@@ -81,21 +82,29 @@ class Cluster:
         nodes = sorted(path.name for path in (self.directory / "nodes").iterdir())
         for node in nodes:
             self._signal(node, signal.SIGKILL)
+        wait_until(lambda: not any(self._pid(node) for node in nodes), f"the end of all processes of {self.name}", 30)
 
-    def restart_all(self) -> None:
-        """Everything again after kill_all(): the controller, which the brokers need, then one broker after the other."""
-        if (self.directory / "nodes" / "controller").exists():
-            self._lab.command("restart", self.name, "controller")
-        for broker in range(1, int(self._settings["brokers"]) + 1):
-            self.restart(broker)
+    def restart_dead(self) -> None:
+        """Everything that does not run again: the controller, which the brokers need, then one broker after the other."""
+        for node in sorted((path.name for path in (self.directory / "nodes").iterdir()), key=lambda name: (name != "controller", name)):
+            if self._pid(node) is None:
+                self._lab.command("restart", self.name, node)
 
     def _signal(self, node: str, number: signal.Signals) -> None:
-        pid, started = (self.directory / "nodes" / node / "pid").read_text(encoding="utf-8").split()
-        # Field 22 of proc(5)'s stat; the process's name, in parentheses, may hold blanks.
-        stat = Path("/proc", pid, "stat").read_text(encoding="utf-8").rpartition(")")[2].split()
-        if stat[19] != started:
-            raise RuntimeError(f"cluster {self.name}: process {pid} of node {node} is another one now")
-        os.kill(int(pid), number)
+        pid = self._pid(node)
+        if pid is None:
+            raise RuntimeError(f"cluster {self.name}: node {node} does not run")
+        os.kill(pid, number)
+
+    def _pid(self, node: str) -> int | None:
+        """The node's process, if it runs and is the one that was started."""
+        try:
+            pid, started = (self.directory / "nodes" / node / "pid").read_text(encoding="utf-8").split()
+            # Fields 3 and 22 of proc(5)'s stat; the process's name, in parentheses, may hold blanks.
+            stat = Path("/proc", pid, "stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+        except FileNotFoundError:
+            return None
+        return int(pid) if stat[0] != "Z" and stat[19] == started else None
 
 
 class KafkaLab:

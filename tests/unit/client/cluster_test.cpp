@@ -246,12 +246,12 @@ TEST_CASE("lanes are connections of their own, shared by all who ask for one", "
   });
 }
 
-TEST_CASE("a broker that nobody lists is not found", "[cluster]") {
+TEST_CASE("a broker that nobody lists is unreachable", "[cluster]") {
   scene s;
   s.play([&](cluster& c) -> awaitable<void> {
     const auto nobody = co_await c.connection_to(broker_id{9}, 0);
     REQUIRE(nobody.has_error());
-    CHECK(nobody.error().code == errc::not_found);
+    CHECK(nobody.error().code == errc::unreachable);
     CHECK(s.first.asked.size() == 1);
   });
 }
@@ -343,6 +343,35 @@ TEST_CASE("a metadata question survives a lost connection", "[cluster]") {
     const auto lost = co_await c.refresh_all();
     REQUIRE(lost.has_error());
     CHECK(lost.error().code == errc::connection_lost);
+  });
+}
+
+TEST_CASE("a broker that hangs costs a metadata question three seconds where there is another one", "[cluster]") {
+  scene s;
+  s.first.nodes = {1, 2};
+  s.play([&](cluster& c) -> awaitable<void> {
+    const auto once = co_await c.connection_to(broker_id{1}, control_lane);
+    REQUIRE(once.has_value());
+    const auto begun = std::chrono::steady_clock::now();
+    const auto asked = s.first.asked.size();
+    s.first.answer_after = 8s;
+    auto refresh = c.refresh_all();
+    task_group waiting(s.stage.io.get_executor());
+    waiting.spawn([](awaitable<result<void>> question) -> awaitable<void> {
+      const auto refreshed = co_await std::move(question);
+      CHECK(refreshed.has_value());
+    }(std::move(refresh)));
+    while (s.first.asked.size() == asked) {
+      const bool slept = co_await sleep_for(1ms);
+      CHECK(slept);
+    }
+    s.first.answer_after = 0ms;
+    const bool ended = co_await waiting.join();
+    CHECK(ended);
+    const auto took = std::chrono::steady_clock::now() - begun;
+    CHECK(took >= 3s);
+    CHECK(took < 7s);
+    CHECK(s.first.asked.size() == asked + 2);
   });
 }
 

@@ -417,7 +417,7 @@ TEST_CASE("a broker that nobody lists fails the append", "[lanes][append]") {
     const auto lane = std::make_shared<append_lane>(s.executor(), c, broker_id{9}, 0, "kafka-mirrord-test", 5000ms, s.lease);
     s.closes(lane);
     const auto nobody = co_await arrived(lane->append(orders_0, epoch_5, batch("a")));
-    CHECK(code_of_failure(nobody) == errc::not_found);
+    CHECK(code_of_failure(nobody) == errc::unreachable);
   });
 }
 
