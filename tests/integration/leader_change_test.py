@@ -6,7 +6,7 @@ from fault_kinds import HoldAnswer, HoldRequest, RewriteRequest, Watch
 from fault_test_case import RECORDS_PER_BATCH, FaultTestCase
 from kafka_frames import Message, is_about, partitions_of
 from kafka_layouts import Api
-from leadership import leaders_of, move_leaders
+from leadership import leaders_of
 
 NOT_LEADER, FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH = 6, 74, 75
 
@@ -21,10 +21,10 @@ class LeaderChangeTest(FaultTestCase):
     def test_requests_are_held_while_the_leader_moves_away(self) -> None:
         data, marker = topics = [self.mixed_topic() for _ in range(2)]
         held = [self.fault(HoldRequest(Api.PRODUCE, is_about(data, 0), nth=3)), self.fault(HoldRequest(Api.WRITE_TXN_MARKERS, is_about(marker, 0)))]
-        daemon = self.mirror(topics)
+        daemon = self.mirror_each(topics).start()
         for fault in held:
             fault.wait_fired()
-        move_leaders(self.destination, topics)
+        self.move_leaders(topics)
         for topic, fault in zip(topics, held):
             self.assertEqual(code_of(fault.release_and_wait()[0], topic), NOT_LEADER)
             self.assert_recovered(daemon, topic, error="NOT_LEADER_OR_FOLLOWER")
@@ -34,14 +34,14 @@ class LeaderChangeTest(FaultTestCase):
         """The broker that gets them leads again, under a later epoch, which only a read of the log's end names."""
         data, marker, read = topics = [self.mixed_topic() for _ in range(3)]
         held = [self.fault(HoldRequest(Api.PRODUCE, is_about(data, 0), nth=3)), self.fault(HoldRequest(Api.WRITE_TXN_MARKERS, is_about(marker, 0)))]
-        daemon = self.mirror(topics)
+        daemon = self.mirror_each(topics).start()
         for fault in held:
             fault.wait_fired()
         daemon.wait_mirrored(self.source.admin(), [read])
         held.append(self.fault(HoldRequest(Api.OFFSET_FOR_LEADER_EPOCH, is_about(read, 0))))
         held[2].wait_fired()
         for _ in range(self.BROKERS):
-            move_leaders(self.destination, topics)
+            self.move_leaders(topics)
         codes = [code_of(fault.release_and_wait()[0], topic) for topic, fault in zip(topics, held)]
         self.assertEqual(codes, [0, 0, FENCED_LEADER_EPOCH])
         self.assert_recovered(daemon, read, error="FENCED_LEADER_EPOCH")
@@ -50,20 +50,22 @@ class LeaderChangeTest(FaultTestCase):
     def test_leader_moves_between_an_append_and_its_answer(self) -> None:
         data, marker = topics = [self.mixed_topic() for _ in range(2)]
         held = [self.fault(HoldAnswer(Api.PRODUCE, is_about(data, 0), nth=3)), self.fault(HoldAnswer(Api.WRITE_TXN_MARKERS, is_about(marker, 0)))]
-        daemon = self.mirror(topics)
+        daemon = self.mirror_each(topics).start()
         for fault in held:
             fault.wait_fired()
-        move_leaders(self.destination, topics)
+        self.move_leaders(topics)
         for fault in held:
             fault.lose()
         for topic in topics:
             self.assert_recovered(daemon, topic)
         self.assert_mirrored(daemon, topics)
 
-    def test_leader_dies_with_an_append_that_nobody_has_copied(self) -> None:
-        topic = self.mixed_topic()
+    def test_leader_dies_with_appends_that_nobody_has_copied(self) -> None:
+        topic = self.create_topic(self.source)
+        self.batches(topic, 8)  # one run, so the first seven go with acks=1
         request = self.fault(HoldRequest(Api.PRODUCE, is_about(topic, 0), nth=3))
-        answer = self.fault(HoldAnswer(Api.PRODUCE, is_about(topic, 0), nth=3))
+        # The followers' fetches that wait at the leader carry off what comes next; what comes behind that stays with it.
+        answer = self.fault(HoldAnswer(Api.PRODUCE, is_about(topic, 0), nth=6))
         daemon = self.mirror([topic])
         request.wait_fired()
         leader = leaders_of(self.destination.admin(), [topic])[topic, 0]
@@ -75,15 +77,14 @@ class LeaderChangeTest(FaultTestCase):
             answer.wait_fired()
             ends = self.fault(Watch(Api.OFFSET_FOR_LEADER_EPOCH, is_about(topic, 0)))
             self.destination.kill(leader)
+            self.addCleanup(self.destination.restart, leader)
             answer.lose()
         finally:
             for broker in followers:
                 self.destination.resume(broker)
-        self.addCleanup(self.destination.restart, leader)
         ends.wait_code(0, topic)
         entry = next(e for answer in ends.answers for e in partitions_of(answer, topic, 0) if e["error_code"] == 0)
-        self.assertEqual(entry["end_offset"], 2 * RECORDS_PER_BATCH, "the third append should be lost")
-        daemon.wait_mirrored(self.source.admin(), [topic])
+        self.assertLess(entry["end_offset"], 6 * RECORDS_PER_BATCH, "nothing is lost")
         self.assert_recovered(daemon, topic)
         self.assert_mirrored(daemon, [topic])
 

@@ -1,19 +1,20 @@
 """What the tests of ambiguity share: a destination whose brokers the daemon reaches through a fault proxy only."""
 
 import socket
-import struct
 from typing import Callable
 
 from confluent_kafka import Producer, TopicPartition
 
 from fault_proxy import LOOPBACK, FaultProxy, read_frame, write_frame
 from faults import Fault
-from kafka_frames import Message, decode_answer, encode_request, partitions_of
+from kafka_frames import Message, decode_answer, new_request, partitions_of
 from kafka_layouts import Api
 from lab_test_case import DESTINATION_OPTIONS, REQUEST_SECONDS, LabTestCase
+from leadership import leaders_of, move_leaders
 from log_reader import read_ends
 from mirror_daemon import MirrorDaemon
 from record_writers import FLUSH_SECONDS, flush, make_producer, send
+from waiting import wait_until
 
 RECORDS_PER_BATCH = 3
 
@@ -111,16 +112,30 @@ class FaultTestCase(LabTestCase):
                 self.assert_recovered(daemon, topic)
         self.assert_mirrored(daemon, list(topics))
 
-    def producers(self, topic: str, partition: int = 0, broker: int = 1) -> list[Message]:
-        """The producers that the destination's leader knows in a partition."""
-        request = encode_request(struct.pack(">hhi", Api.DESCRIBE_PRODUCERS, 0, 1) + b"\0\0\0",
-                                 {"topics": [{"name": topic, "partitions": [partition], "tags": []}], "tags": []})
+    def ask(self, broker: int, api: Api, version: int, request: Message) -> Message:
+        """What a broker of the destination answers to a request, past the proxy's faults."""
         with socket.create_connection((LOOPBACK, self.destination.proxied_port(broker)), REQUEST_SECONDS) as connection:
-            write_frame(connection, request)
-            answer = decode_answer(Api.DESCRIBE_PRODUCERS, 0, read_frame(connection))
-        entry = next(partitions_of(answer, topic, partition))
+            write_frame(connection, new_request(api, version, request))
+            return decode_answer(api, version, read_frame(connection))
+
+    def producers(self, topic: str) -> list[Message]:
+        """The producers that broker 1 knows in partition 0."""
+        answer = self.ask(1, Api.DESCRIBE_PRODUCERS, 0, {"topics": [{"name": topic, "partitions": [0]}]})
+        entry = next(partitions_of(answer, topic, 0))
         self.assertEqual(entry["error_code"], 0)
         return entry["producers"]
+
+    def leads(self, broker: int, topic: str) -> bool:
+        """Whether a broker itself knows that it leads partition 0."""
+        asked = {"index": 0, "current_leader_epoch": -1, "leader_epoch": 0}
+        answer = self.ask(broker, Api.OFFSET_FOR_LEADER_EPOCH, 3, {"replica_id": -1, "topics": [{"name": topic, "partitions": [asked]}]})
+        return next(partitions_of(answer, topic, 0))["error_code"] == 0
+
+    def move_leaders(self, topics: list[str]) -> None:
+        """Makes the next replica the leader of partition 0 of each topic; returns when it has begun to lead."""
+        move_leaders(self.destination, topics)
+        for (topic, _), leader in leaders_of(self.destination.admin(), topics).items():
+            wait_until(lambda: self.leads(leader, topic), f"broker {leader} to lead {topic}", REQUEST_SECONDS)
 
     def assert_recovered(self, daemon: MirrorDaemon, topic: str, partition: int = 0, error: str = "") -> None:
         """The log tells that the partition met this error and went on by itself."""

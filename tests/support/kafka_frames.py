@@ -119,7 +119,7 @@ class Writer:
         for f in fields:
             if f.since <= version <= f.until:
                 self.value(message[f.name], f.kind, version)
-        self.tags(message["tags"])
+        self.tags(message.get("tags", []))
 
 
 @dataclasses.dataclass
@@ -162,6 +162,13 @@ def encode_request(frame: bytes, message: Message) -> bytes:
     header = read_header(frame)
     layout = LAYOUTS[header.api]
     return frame[:header.size] + encode(message, layout.request, header.version, header.version >= layout.flexible)
+
+
+def new_request(api: int, version: int, message: Message) -> bytes:
+    """A request frame of our own, without a client's name."""
+    header = struct.pack(">hhih", api, version, 1, 0)
+    no_tags = b"\0" if version >= LAYOUTS[api].flexible else b""
+    return encode_request(header + no_tags, message)
 
 
 def decode_answer(api: int, version: int, frame: bytes) -> Message:
