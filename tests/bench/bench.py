@@ -99,7 +99,7 @@ class Bench:
         source = Source(self._lab.start("source", *BROKER_OPTIONS), self._classpath)
         for workload in workloads:
             records = self._records(workload)
-            self._report.say(f"writing {records:,} {workload.text} ({workload.name})")
+            self._report.say(f"writing {records:,} records: {workload.name}, {workload.text}")
             source.fill(workload, records, self._lab.directory)
         for replication in self._arguments.replication:
             self._run_replication(source, workloads, replication)
