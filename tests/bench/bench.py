@@ -99,7 +99,7 @@ class Bench:
         source = Source(self._lab.start("source", *BROKER_OPTIONS), self._classpath)
         for workload in workloads:
             records = self._records(workload)
-            self._report.say(f"writing {records:,} {workload.text} ({workload.name})")
+            self._report.say(f"writing {records:,} records: {workload.name}, {workload.text}")
             source.fill(workload, records, self._lab.directory)
         for replication in self._arguments.replication:
             self._run_replication(source, workloads, replication)
@@ -209,10 +209,11 @@ def main() -> int:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     report = Report(arguments)
     lab = KafkaLab()
+    interrupted = False
     try:
         Bench(arguments, lab, report).run()
     except KeyboardInterrupt:
-        return 130
+        interrupted = True
     except (ProduceFailed, DigestFailed, RuntimeError, KafkaException) as problem:
         print(f"bench: {problem}", file=sys.stderr)
         return 1
@@ -222,7 +223,8 @@ def main() -> int:
             signal.signal(number, signal.SIG_IGN)
         report.say("stopping everything")
         lab.stop()
-    return report.finish()
+    code = report.finish()
+    return 130 if interrupted else code
 
 
 if __name__ == "__main__":
