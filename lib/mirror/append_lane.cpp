@@ -40,12 +40,12 @@ std::shared_ptr<one_shot<result<append_answer>>> append_lane::append(const topic
 }
 
 // A broker reads no further request of a connection while an answer is due, and an acks=all answer takes as long as the
-// replication. Sending more meanwhile would gain nothing; what waits here grows into fewer and larger requests instead. That
-// matters most for transactions, whose appends are small and share a request only with those of the same producer.
+// replication. Transactional appends are small and share a request only with those of the same producer: sent one request at
+// a time, those that wait meanwhile grow into fewer and larger ones.
 bool append_lane::has_room(std::size_t under_way) const {
   const batch_append& oldest = waiting_.front().write;
-  if (oldest.confirmation == acks::leader) return under_way < requests_under_way_max;
-  return under_way < (oldest.batch.header.is_transactional() ? 1 : 2);
+  const bool gathers = oldest.batch.header.is_transactional() && oldest.confirmation == acks::all;
+  return under_way < (gathers ? 1 : requests_under_way_max);
 }
 
 // The oldest waiting append decides over the kind of acks; of the producers that wait, the one with the most appends goes

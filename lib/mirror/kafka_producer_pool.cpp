@@ -51,7 +51,8 @@ asio::awaitable<result<void>> kafka_producer_pool::raise_above(std::int16_t seen
   // Another daemon of this mirror may have gone higher since; its record must not be lowered.
   const auto recorded_now = store_.view().find(key);
   const auto wanted = static_cast<std::int16_t>(std::max(seen, recorded_now ? recorded_now->epoch : std::int16_t{-1}) + 1);
-  auto recorded = co_await store_.write(std::move(key), producer_epoch_value{wanted});
+  const producer_epoch_value value{wanted};
+  auto recorded = co_await store_.write(std::move(key), value);
   raising_ = false;
   raised_.notify();
   if (!recorded) co_return std::move(recorded.error()).within(fmt::format("record producer epoch {} of mirror {}", wanted, mirror_));

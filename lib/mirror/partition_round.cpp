@@ -81,6 +81,7 @@ asio::awaitable<result<void>> partition_round::align() {
   }
   view_.source_start = bounds->start;
   view_.source_end = bounds->high_watermark;
+  due_before_ = bounds->high_watermark;
 
   if (const auto planned = ports_.journal.fill_plan()) {
     // Readers may have come since: what is left of the gap is filled with markers, which they never see.
@@ -122,6 +123,7 @@ asio::awaitable<result<void>> partition_round::mirror() {
   while (ended && !stop_asked_) {
     if (queue_.empty()) {
       ended = co_await writer_->confirm();
+      if (ended) ended = check_due_aborts();
       if (!ended) break;
     }
     auto next = co_await queue_.pop();
@@ -149,11 +151,13 @@ asio::awaitable<result<void>> partition_round::write_chunk(fetched next) {
   possibly_open_ = open_slots();
   planner_->begin_chunk(next.asked_ms, next.chunk.bounds.start);
   if (next.batches.empty() && next.chunk.bounds.start > planner_->position()) {
+    due_before_ = std::max(due_before_, next.chunk.bounds.high_watermark);
     planned = co_await note_overrun(next.chunk.bounds.start);
     if (planned) planned = planner_->fill_to(next.chunk.bounds.start, plan);
   }
   for (std::size_t i = 0; planned && i < next.batches.size(); ++i) {
     if (next.batches[i].header.base_offset > planner_->position()) {
+      due_before_ = std::max(due_before_, next.chunk.bounds.high_watermark);
       planned = co_await look_into_hole(next.chunk.bounds.start, next.arrived_ms);
       if (!planned) break;
     }
@@ -169,6 +173,10 @@ asio::awaitable<result<void>> partition_round::write_chunk(fetched next) {
   if (!planned) {
     if (auto confirmed = co_await writer_->confirm(); !confirmed) co_return confirmed;
     co_return std::move(planned.error()).within(id_.text());
+  }
+  if (auto checked = check_due_aborts(); !checked) {
+    if (auto confirmed = co_await writer_->confirm(); !confirmed) co_return confirmed;
+    co_return checked;
   }
   co_return co_await follow_log_start(next.chunk.bounds.start);
 }
@@ -186,6 +194,16 @@ asio::awaitable<result<void>> partition_round::note_overrun(std::int64_t source_
     planner_->note_gone(producer);
   }
   co_return result<void>{};
+}
+
+// A lost transaction ended before we learned of it, so that an offset for its ABORT must come below what was the source's end
+// then. Otherwise data of it goes on here under another slot: how much of it belongs together nobody can say.
+result<void> partition_round::check_due_aborts() const {
+  const auto* due = planner_->slots().find_due();
+  if (!due || planner_->position() < due_before_) return {};
+  return fail(errc::outcome_unknown,
+              fmt::format("{}: a transaction is open on the destination since offset {} of which the source has lost data and cannot tell the end; "
+                          "delete the destination topic, so that it is mirrored anew", id_.text(), due->second.first_offset));
 }
 
 // A hole between batches can have held the end of a transaction that is open here, once the source need not keep it.

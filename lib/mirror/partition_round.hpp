@@ -42,6 +42,8 @@ class partition_round {
   asio::awaitable<result<void>> write_chunk(fetched next);
   asio::awaitable<result<void>> note_overrun(std::int64_t source_start);
   asio::awaitable<result<void>> look_into_hole(std::int64_t source_start, std::int64_t arrived_ms);
+  // errc::outcome_unknown when all that the source had is passed and some ABORT has found no offset.
+  [[nodiscard]] result<void> check_due_aborts() const;
   asio::awaitable<void> record_long_transactions();
   asio::awaitable<result<void>> follow_log_start(std::int64_t source_start);
   asio::awaitable<result<void>> trim(std::int64_t offset);
@@ -71,6 +73,7 @@ class partition_round {
   std::vector<remembered_open_slot> open_at_last_look_;
   clock_port::duration last_look_{};
   clock_port::duration late_until_{};
+  std::int64_t due_before_ = 0;  // lost transactions ended below this offset of the source
   write_counters shown_;
   clock_port::duration last_audit_{};
   bounded_queue<fetched> queue_;

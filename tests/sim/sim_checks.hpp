@@ -55,6 +55,7 @@ class sim_checks {
   }
 
   void compare_logs(std::int64_t end);
+  void compare_stable();
   [[nodiscard]] bool is_lost_on_source(const log_transaction& here) const;
   void check_data(const log_entry& entry);
   void check_marker(const log_entry& entry);

@@ -105,7 +105,7 @@ bytes encode_current(const source_batch& batch) {
   put(out, base_timestamp);
   put(out, max_timestamp);
   put(out, batch.producer_id);
-  put(out, static_cast<std::int16_t>(batch.producer_id < 0 ? -1 : 3));
+  put(out, batch.producer_id < 0 ? std::int16_t{-1} : batch.producer_epoch);
   put(out, batch.producer_id < 0 || batch.control != control::none ? std::int32_t{-1} : std::int32_t{100});
   put(out, static_cast<std::int32_t>(records.size()));
   out.insert(out.end(), payload.begin(), payload.end());

@@ -33,6 +33,7 @@ struct source_batch {
   std::vector<source_record> records;
   wire::codec compression = wire::codec::none;
   std::int64_t producer_id = -1;
+  std::int16_t producer_epoch = 3;
   bool transactional = false;
   core_tests::control control = core_tests::control::none;
   std::optional<std::int64_t> append_time;

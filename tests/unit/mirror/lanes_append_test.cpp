@@ -114,15 +114,17 @@ TEST_CASE("a request has transactional batches of one producer id and epoch, pla
     const batch_kind five_raised{5, 1, 0, true};
     const batch_kind plain{1};
     (void)lane->append(orders_0, epoch_5, batch("p", plain));
-    (void)lane->append(orders_1, epoch_5, batch("six", six));  // the oldest transactional one decides
+    (void)lane->append(orders_1, epoch_5, batch("six", six));
     (void)lane->append(orders_2, epoch_5, batch("five", five));
     (void)lane->append(orders_3, epoch_5, batch("raised", five_raised));
     (void)lane->append(audit_0, epoch_5, batch("six too", six));
-    const auto first = co_await s.broker.next<wire::produce_request>();
+    auto first = co_await s.broker.next<wire::produce_request>();
     CHECK(contents(first.body) == texts{"orders-0 p", "orders-1 six", "audit-0 six too"});
     CHECK(first.body.transactional_id == "kafka-mirrord-test");
-    const auto second = co_await s.broker.next<wire::produce_request>();
+    co_await first.answer(appended(first.body, 0));
+    auto second = co_await s.broker.next<wire::produce_request>();
     CHECK(contents(second.body) == texts{"orders-2 five"});
+    co_await second.answer(appended(second.body, 0));
     const auto third = co_await s.broker.next<wire::produce_request>();
     CHECK(contents(third.body) == texts{"orders-3 raised"});
     CHECK(third.body.transactional_id == "kafka-mirrord-test");
@@ -176,10 +178,12 @@ TEST_CASE("a producer whose batches of this kind of acks all stand behind others
       (void)lane->append(to, epoch_5, batch("run", quick));
       (void)lane->append(to, epoch_5, batch("end of run", safe));
     }
-    const auto first = co_await s.broker.next<wire::produce_request>();
+    auto first = co_await s.broker.next<wire::produce_request>();
     CHECK(contents(first.body) == texts{"orders-0 five"});
-    const auto second = co_await s.broker.next<wire::produce_request>();
+    co_await first.answer(appended(first.body, 0));
+    auto second = co_await s.broker.next<wire::produce_request>();
     CHECK(contents(second.body) == texts{"orders-1 run", "orders-2 run"});
+    co_await second.answer(appended(second.body, 0));
     const auto third = co_await s.broker.next<wire::produce_request>();
     CHECK(contents(third.body) == texts{"orders-1 end of run", "orders-2 end of run"});
   });

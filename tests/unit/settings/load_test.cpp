@@ -139,7 +139,7 @@ fetch.wait.max.ms: 1s
   CHECK(s.topic_replication_factor == 1);
   CHECK(s.metadata_refresh_interval == std::chrono::milliseconds(250));
   CHECK(s.hole_fill_max == 5);
-  CHECK(s.lanes == 2);
+  CHECK(s.lanes == 3);
   CHECK(s.fetch.max_bytes == 64 * 1024);
   CHECK(s.fetch.response_max_bytes == 1024 * 1024);
   CHECK(s.fetch.min_bytes == 100);
