@@ -45,8 +45,9 @@ TOPICS: dict[str, dict[str, str]] = {
 
 
 def create_topics(admin: AdminClient, names: list[str]) -> None:
-    """Creates these of TOPICS, with as many replicas as the brokers give by default."""
-    wanted = [NewTopic(name, PARTITIONS, config=TOPICS[name]) for name in names]
+    """Creates these of TOPICS, with three replicas where there are as many brokers."""
+    replicas = min(3, len(admin.list_topics(timeout=REQUEST_SECONDS).brokers))
+    wanted = [NewTopic(name, PARTITIONS, replication_factor=replicas, config=TOPICS[name]) for name in names]
     for future in admin.create_topics(wanted, request_timeout=REQUEST_SECONDS).values():
         future.result()
 
