@@ -13,7 +13,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr int read_attempts_max = 100;          // of 100 ms: a log that never stands still has another writer
+constexpr auto patience = 10s;  // a log that does not stand still for so long has another writer
 constexpr auto pause_between_reads = 100ms;
 constexpr std::int64_t lost_producer_base = -2;  // no producer has a negative id; -1 stands for none
 constexpr std::int16_t producer_epoch_max = 32'000;  // int16 on the wire; the rest is left for markers that fence
@@ -26,8 +26,12 @@ struct log_reading {
   [[nodiscard]] bool same_as(const log_reading& other) const { return end == other.end; }
 };
 
-asio::awaitable<result<log_reading>> read_log(destination_log& log, destination_epoch epoch, clock_port& clock) {
-  for (int attempt = 0; attempt < read_attempts_max; ++attempt) {
+// Asked again later: a predecessor that has lost the partition does not know it yet, or a second daemon is to be ended.
+error another_writer() { return fail(errc::fenced, "the destination's log end does not stand still: another writer is at work"); }
+
+asio::awaitable<result<log_reading>> read_log(destination_log& log, destination_epoch epoch, clock_port& clock,
+                                              clock_port::duration until) {
+  while (true) {
     auto before = co_await log.end_offset(epoch);
     if (!before) co_return std::move(before.error());
     auto producers = co_await log.producers(epoch);
@@ -35,24 +39,24 @@ asio::awaitable<result<log_reading>> read_log(destination_log& log, destination_
     auto after = co_await log.end_offset(epoch);
     if (!after) co_return std::move(after.error());
     if (*before == *after) co_return log_reading{*after, std::move(*producers)};
+    if (clock.now() >= until) co_return another_writer();
     co_await clock.sleep(pause_between_reads);
   }
-  co_return fail(errc::foreign_write, "the destination's log end does not stand still: another writer is at work");
 }
 
 asio::awaitable<result<destination_bounds>> wait_for_high_watermark(destination_log& log, destination_epoch epoch,
                                                                     std::int64_t end, clock_port& clock) {
-  destination_bounds bounds;
-  for (int attempt = 0; attempt < read_attempts_max; ++attempt) {
-    auto read = co_await log.bounds(epoch);
-    if (!read) co_return std::move(read.error());
-    bounds = *read;
-    if (bounds.high_watermark >= end) co_return bounds;
+  const auto until = clock.now() + patience;
+  while (true) {
+    auto bounds = co_await log.bounds(epoch);
+    if (!bounds || bounds->high_watermark >= end) co_return bounds;
+    if (clock.now() >= until) {
+      co_return broker_failure(code_of(kafka_error::not_enough_replicas),
+                               fmt::format("the destination's high watermark stays at {}, its log end is {}",
+                                           bounds->high_watermark, end));
+    }
     co_await clock.sleep(pause_between_reads);
   }
-  co_return broker_failure(code_of(kafka_error::not_enough_replicas),
-                           fmt::format("the destination's high watermark stays at {}, its log end is {}",
-                                       bounds.high_watermark, end));
 }
 
 // Whether the log's end is where our own writes can have brought it.
@@ -169,16 +173,17 @@ asio::awaitable<result<proved_position>> take_over(take_over_ports ports, const 
   auto epoch = co_await ports.destination.lead();
   if (!epoch) co_return std::move(epoch.error());
 
-  auto reading = co_await read_log(ports.destination, *epoch, ports.clock);
+  const auto until = ports.clock.now() + patience;
+  auto reading = co_await read_log(ports.destination, *epoch, ports.clock, until);
   if (!reading) co_return std::move(reading.error());
-  for (int attempt = 0; previous.unclean; ++attempt) {
+  bool settled = !previous.unclean;
+  while (!settled) {
     co_await ports.clock.sleep(settle_time);
-    auto again = co_await read_log(ports.destination, *epoch, ports.clock);
+    auto again = co_await read_log(ports.destination, *epoch, ports.clock, until);
     if (!again) co_return std::move(again.error());
-    const bool settled = again->same_as(*reading);
+    settled = again->same_as(*reading);
     *reading = std::move(*again);
-    if (settled) break;
-    if (attempt == read_attempts_max) co_return fail(errc::foreign_write, "the destination's log does not settle: another writer is at work");
+    if (!settled && ports.clock.now() >= until) co_return another_writer();
   }
 
   auto bounds = co_await wait_for_high_watermark(ports.destination, *epoch, reading->end, ports.clock);
