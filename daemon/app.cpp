@@ -172,7 +172,7 @@ asio::awaitable<void> app::run_mirrors() {
   client::task_group running(io_.get_executor());
   for (const auto& mirror : mirrors_) running.spawn(mirror->run());
   while (!stopping_ && !starting_over_) (void)co_await end_asked_.wait();
-  for (const auto& mirror : mirrors_) mirror->stop();
+  for (const auto& mirror : mirrors_) mirror->end();
   (void)co_await running.join();
 }
 

@@ -1,5 +1,7 @@
 #include "status_view.hpp"
 
+#include <algorithm>
+
 namespace mirrord {
 namespace {
 
@@ -13,7 +15,7 @@ std::optional<observe::status_error> shown(const std::optional<error>& e, const 
 observe::partition_status describe_partition(std::int32_t index, const mirror::partition_view& view, const core::advice_names& advice) {
   observe::partition_status status;
   status.partition = index;
-  status.state = mirror::name(view.phase);
+  status.state = core::name(view.state);
   status.source_start = known(view.source_start);
   status.source_end = known(view.source_end);
   status.destination_start = known(view.destination_start);
@@ -28,17 +30,15 @@ observe::partition_status describe_partition(std::int32_t index, const mirror::p
   return status;
 }
 
-// The state of a whole: failed where a part is, mirroring where all parts are.
+// The state of a whole: FAILED where a part is, what all parts are where they agree.
 template <class Parts>
 std::string state_of(const Parts& parts, bool failed) {
-  const auto state_name = [](mirror::partition_phase phase) { return std::string(mirror::name(phase)); };
-  bool all_mirroring = !parts.empty();
-  for (const auto& part : parts) {
-    failed = failed || part.state == state_name(mirror::partition_phase::failed);
-    all_mirroring = all_mirroring && part.state == state_name(mirror::partition_phase::mirroring);
-  }
-  if (failed) return state_name(mirror::partition_phase::failed);
-  return state_name(all_mirroring ? mirror::partition_phase::mirroring : mirror::partition_phase::preparing);
+  using core::partition_state;
+  const auto state_name = [](partition_state state) { return std::string(core::name(state)); };
+  const bool same = !parts.empty() && std::all_of(parts.begin(), parts.end(), [&](const auto& part) { return part.state == parts.front().state; });
+  for (const auto& part : parts) failed = failed || part.state == state_name(partition_state::failed);
+  if (failed) return state_name(partition_state::failed);
+  return same ? parts.front().state : state_name(partition_state::preparing);
 }
 
 }  // namespace

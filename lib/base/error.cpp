@@ -24,6 +24,7 @@ std::string_view name(errc code) noexcept {
     case errc::not_found: return "not_found";
     case errc::invalid: return "invalid";
     case errc::io: return "io";
+    case errc::recorded: return "recorded";
   }
   return "unknown";
 }

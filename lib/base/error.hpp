@@ -29,6 +29,7 @@ enum class errc : std::uint8_t {
   not_found,              // a named thing (topic, file, key) does not exist
   invalid,                // configuration or input that a person must correct
   io,                     // local files and descriptors
+  recorded,               // told by a record of an earlier process, which had the code
 };
 
 // Stable lower-case name, used in logs, metrics and JSON.

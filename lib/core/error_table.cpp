@@ -107,6 +107,7 @@ consequence decide_consequence(const error& e) noexcept {
     case errc::outcome_unknown:
     case errc::limit_exceeded:
     case errc::invalid:
+    case errc::recorded:
       return fail_partition;
   }
   return fail_partition;

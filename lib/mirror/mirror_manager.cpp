@@ -1,8 +1,6 @@
 #include "mirror/mirror_manager.hpp"
 
 #include "base/log.hpp"
-#include "mirror/kafka_source.hpp"
-#include "mirror/state_journal.hpp"
 #include "mirror/topic_preparation.hpp"
 
 #include <fmt/format.h>
@@ -19,32 +17,9 @@ constexpr int marker_lanes_per_broker = 2;
 constexpr std::size_t topics_prepared_at_once = 16;
 constexpr std::chrono::milliseconds refresh_backoff_min = 1s;
 constexpr std::chrono::milliseconds refresh_backoff_max = 32s;  // or the refresh interval, where that is shorter
-constexpr auto stop_check_interval = 200ms;
+constexpr auto change_check_interval = 200ms;  // an end, a new wish, a copied topic is noticed within this
 
 }  // namespace
-
-struct mirror_manager::running_partition {
-  running_partition(const daemon_context& context, client::cluster& source_cluster, lane_table<fetch_lane>& fetch_lanes,
-                    destination_lanes& lanes, kafka_producer_pool& pool, const topic_partition& tp, topic_id source_topic,
-                    mirrored_partition id, partition_options options)
-      : source(source_cluster, fetch_lanes, context.clock, tp, source_topic),
-        destination(context.executor, context.destination, lanes, context.lease, tp),
-        journal(context.state, context.clock, std::move(id), context.instance),
-        mirror(context.executor, tp, {source, destination, pool, journal, context.clock, context.random, context.lease}, options) {}
-
-  kafka_source source;
-  kafka_destination destination;
-  state_journal journal;
-  partition_mirror mirror;
-};
-
-struct mirror_manager::mirrored_topic {
-  std::string name;
-  prepared_topic prepared;
-  std::optional<error> last_error;
-  std::vector<std::unique_ptr<running_partition>> partitions;  // by partition number
-  std::uint64_t policy_tried_in_refresh = 0;
-};
 
 result<std::unique_ptr<mirror_manager>> mirror_manager::open(daemon_context context, mirror_settings settings, int number) {
   auto filter = topic_filter::compile(settings.topics_include, settings.topics_exclude);
@@ -83,18 +58,53 @@ mirror_manager::mirror_manager(daemon_context context, mirror_settings settings,
 
 mirror_manager::~mirror_manager() = default;
 
-void mirror_manager::stop() {
-  stopping_ = true;
-  for (const auto& [name, topic] : topics_) {
-    for (const auto& partition : topic->partitions) partition->mirror.stop();
+void mirror_manager::end() {
+  ending_ = true;
+  for (const auto& [name, topic] : topics_) topic->end();
+}
+
+topic_mirror& mirror_manager::topic_at(const std::string& name) {
+  auto& slot = topics_[name];
+  if (!slot) {
+    mirror_parts parts{context_, settings_.name, source_, fetch_lanes_, destination_lanes_, pool_, partitions_};
+    slot = std::make_unique<topic_mirror>(parts, name);
+    slot->want(desired_of(name));
   }
+  return *slot;
+}
+
+core::desired_state mirror_manager::desired_of(const std::string& topic) const {
+  const auto recorded = context_.state.view().find(desired_state_key{settings_.name, topic});
+  return recorded ? core::parse_mirror_name(recorded->mirror_name).desired : core::desired_state::mirroring;
+}
+
+asio::awaitable<result<void>> mirror_manager::set_desired(std::string topic, core::desired_state desired, std::string changed_by) {
+  desired_state_key key{settings_.name, topic};
+  desired_state_value value{settings_.name + std::string(core::suffix_of(desired)), std::move(changed_by), context_.clock.wall_ms()};
+  auto recorded = co_await context_.state.write(std::move(key), std::move(value));
+  if (recorded) follow_desired(topic);
+  co_return recorded;
+}
+
+void mirror_manager::follow_desired(const std::string& topic) {
+  if (const auto known = topics_.find(topic); known != topics_.end()) known->second->want(desired_of(topic));
+  refresh_asked_ = true;  // what is wanted again is to be prepared
+}
+
+bool mirror_manager::recover(const std::string& topic) {
+  const auto known = topics_.find(topic);
+  if (known == topics_.end()) return false;
+  refresh_asked_ = true;
+  return known->second->recover();
 }
 
 asio::awaitable<void> mirror_manager::run() {
-  while (!stopping_) {
-    ++refreshes_;
+  co_await take_up_known_topics();
+  while (!ending_) {
+    refresh_asked_ = false;
+    for (const auto& [name, topic] : topics_) co_await topic->tend(true);
     auto refreshed = co_await refresh();
-    if (!refreshed && !stopping_) {
+    if (!refreshed && !ending_) {
       if (refresh_backoff_.failures() == 0 || !last_error_ || last_error_->message() != refreshed.error().message()) {
         log::warn("mirror_refresh_failed", {{"mirror", settings_.name}, {"error", core::explain(refreshed.error(), context_.advice)}});
       }
@@ -106,7 +116,7 @@ asio::awaitable<void> mirror_manager::run() {
     }
     co_await wait_for_next_refresh(last_error_.has_value());
   }
-  stop();  // also what was started while the last refresh ran
+  end();  // also what was started while the last refresh ran
   (void)co_await partitions_.join();
   co_await fetch_lanes_.close();
   co_await destination_lanes_.appends.close();
@@ -123,12 +133,33 @@ asio::awaitable<void> mirror_manager::wait_for_next_refresh(bool failed) {
   const auto interval = context_.configuration.metadata_refresh_interval;
   const double unit = context_.random.uniform();
   const auto until = context_.clock.now() + (failed ? refresh_backoff_.after_failure(unit) : client::backoff(interval, interval).initial(unit));
-  while (!stopping_ && context_.clock.now() < until) {
-    co_await context_.clock.sleep(std::min<clock_port::duration>(until - context_.clock.now(), stop_check_interval));
-    // A topic that is copied gets its cleanup policy without waiting for the next refresh.
+  while (!ending_ && !refresh_asked_ && context_.clock.now() < until) {
+    co_await context_.clock.sleep(std::min<clock_port::duration>(until - context_.clock.now(), change_check_interval));
+    // What waited for its partitions is done without waiting for the next refresh.
     for (const auto& [name, topic] : topics_) {
-      if (!stopping_) co_await restore_cleanup_policy(*topic);
+      if (!ending_) co_await topic->tend(false);
     }
+  }
+}
+
+// From the records alone, so that topics can be paused and stopped while the source is down.
+asio::awaitable<void> mirror_manager::take_up_known_topics() {
+  const auto recorded = context_.state.view().list<mirror_topic_key>(settings_.name);
+  std::vector<std::string> names;
+  for (const auto& [key, value] : recorded) {
+    if (filter_.matches(value.topic) || desired_of(value.topic) != core::desired_state::mirroring) names.push_back(value.topic);
+  }
+  if (names.empty()) co_return;
+  auto looked = co_await context_.destination.refresh(std::vector<std::string>(names));
+  if (!looked) {
+    log::warn("known_topics_not_taken_up", {{"mirror", settings_.name}, {"error", core::explain(looked.error(), context_.advice)}});
+    co_return;
+  }
+  for (const auto& [key, value] : recorded) {
+    const auto* info = context_.destination.metadata().find_topic(value.topic);
+    const bool is_present = info && info->error_code == 0 && info->id == key.destination_topic;
+    if (!is_present || std::find(names.begin(), names.end(), value.topic) == names.end()) continue;
+    topic_at(value.topic).take_up(key.destination_topic, value.source_topic, static_cast<std::int32_t>(info->partitions.size()));
   }
 }
 
@@ -162,16 +193,17 @@ asio::awaitable<result<void>> mirror_manager::refresh() {
   std::vector<std::string> to_prepare;
   for (const auto& [name, info] : source_.metadata().topics()) {
     if (info.error_code != 0 || info.is_internal || !filter_.matches(name)) continue;
+    if (desired_of(name) != core::desired_state::mirroring) continue;
     const auto known = topics_.find(name);
-    if (known == topics_.end() || known->second->partitions.size() < info.partitions.size()) to_prepare.push_back(name);
+    if (known == topics_.end() || !known->second->is_ready_for(info.partitions.size())) to_prepare.push_back(name);
   }
   note_missing_topics();
-  for (std::size_t first = 0; first < to_prepare.size() && !stopping_; first += topics_prepared_at_once) {
+  for (std::size_t first = 0; first < to_prepare.size() && !ending_; first += topics_prepared_at_once) {
     client::task_group preparing(context_.executor);
     for (std::size_t i = first; i < std::min(first + topics_prepared_at_once, to_prepare.size()); ++i) preparing.spawn(prepare_and_run(to_prepare[i]));
     (void)co_await preparing.join();
   }
-  for (const auto& [name, topic] : topics_) compare_with_source(*topic);
+  for (const auto& [name, topic] : topics_) topic->compare_with(source_.metadata().find_topic(name));
   co_return result<void>{};
 }
 
@@ -187,76 +219,12 @@ void mirror_manager::note_missing_topics() {
 }
 
 asio::awaitable<void> mirror_manager::prepare_and_run(std::string name) {
-  auto& slot = topics_[name];
-  if (!slot) {
-    slot = std::make_unique<mirrored_topic>();
-    slot->name = name;
-  }
-  mirrored_topic& topic = *slot;
+  topic_mirror& topic = topic_at(name);
   preparation_context preparation{source_, *source_admin_, context_.destination, context_.destination_admin, context_.state, context_.clock,
                                   settings_.name, context_.configuration.topic_replication_factor, *traits_};
   auto prepared = co_await prepare_topic(std::move(preparation), name);
-  if (!prepared) {
-    if (!topic.last_error || topic.last_error->message() != prepared.error().message()) {
-      log::error("topic_failed", {{"mirror", settings_.name}, {"topic", name}, {"error", core::explain(prepared.error(), context_.advice)}});
-    }
-    topic.last_error = std::move(prepared.error());
-    co_return;
-  }
-  topic.last_error.reset();
-  topic.prepared = std::move(*prepared);
-  if (!stopping_) run_partitions(topic, topic.prepared.fresh, topic.prepared.batch_bytes_max);
-}
-
-void mirror_manager::run_partitions(mirrored_topic& topic, bool fresh, std::int64_t batch_bytes_max) {
-  partition_options options;
-  options.hole_fill_max = context_.configuration.hole_fill_max;
-  options.batch_bytes_max = static_cast<std::size_t>(batch_bytes_max);
-  options.audit_interval = context_.configuration.metadata_refresh_interval;
-  options.fresh = fresh;
-  options.late_request_time = context_.configuration.destination.request_timeout * 3 / 2;  // as long as a request may be under way
-  options.marker_retention = topic.prepared.marker_retention;
-  options.advice = context_.advice;
-  for (auto index = static_cast<std::int32_t>(topic.partitions.size()); index < topic.prepared.partitions; ++index) {
-    mirrored_partition id{settings_.name, topic.prepared.destination_topic, index};
-    topic.partitions.push_back(std::make_unique<running_partition>(context_, source_, fetch_lanes_, destination_lanes_, pool_,
-                                                                   topic_partition{topic.name, index}, topic.prepared.source_topic,
-                                                                   std::move(id), options));
-    partitions_.spawn(topic.partitions.back()->mirror.run());
-  }
-  log::info("topic_mirroring", {{"mirror", settings_.name}, {"topic", topic.name}, {"partitions", topic.partitions.size()}});
-}
-
-// A topic that came back under its name is another topic: its records must not follow the old ones.
-void mirror_manager::compare_with_source(mirrored_topic& topic) {
-  const auto* info = source_.metadata().find_topic(topic.name);
-  if (topic.partitions.empty() || topic.last_error) return;
-  if (!info || info->error_code != 0) {
-    topic.last_error = fail(errc::not_found, fmt::format("source topic {} is deleted, or may not be read any more", topic.name));
-  } else if (!topic.prepared.source_topic.is_zero() && info->id != topic.prepared.source_topic) {
-    topic.last_error = fail(errc::diverged, fmt::format("source topic {} was deleted and created again: it was {}, now it is {}", topic.name,
-                                                        topic.prepared.source_topic.text(), info->id.text()));
-  } else {
-    return;
-  }
-  log::error("topic_failed", {{"mirror", settings_.name}, {"topic", topic.name}, {"error", topic.last_error->message()}});
-  for (const auto& partition : topic.partitions) partition->mirror.stop();
-}
-
-asio::awaitable<void> mirror_manager::restore_cleanup_policy(mirrored_topic& topic) {
-  const std::string& wanted = topic.prepared.source_cleanup_policy;
-  if (topic.partitions.empty() || topic.prepared.cleanup_policy == wanted || wanted.find("compact") == std::string::npos) co_return;
-  if (topic.policy_tried_in_refresh == refreshes_) co_return;
-  const bool copied = std::all_of(topic.partitions.begin(), topic.partitions.end(), [](const auto& p) { return p->mirror.view().caught_up_once; });
-  if (!copied) co_return;
-  topic.policy_tried_in_refresh = refreshes_;
-  auto set = co_await set_cleanup_policy(context_.destination, topic.name, wanted);
-  if (set) {
-    topic.prepared.cleanup_policy = wanted;
-    log::info("cleanup_policy_restored", {{"mirror", settings_.name}, {"topic", topic.name}, {"cleanup.policy", wanted}});
-  } else {
-    log::warn("cleanup_policy_not_restored", {{"mirror", settings_.name}, {"topic", topic.name}, {"error", core::explain(set.error(), context_.advice)}});
-  }
+  if (!prepared) topic.note_failure(std::move(prepared.error()));
+  else if (!ending_ && desired_of(name) == core::desired_state::mirroring) topic.run(std::move(*prepared));
 }
 
 mirror_view mirror_manager::view() const {
@@ -264,13 +232,7 @@ mirror_view mirror_manager::view() const {
   view.name = settings_.name;
   view.source_cluster_id = source_.metadata().cluster_id();
   view.last_error = last_error_;
-  for (const auto& [name, topic] : topics_) {
-    topic_view shown;
-    shown.topic = name;
-    shown.last_error = topic->last_error;
-    for (const auto& partition : topic->partitions) shown.partitions.emplace(partition->mirror.id().partition, partition->mirror.view());
-    view.topics.push_back(std::move(shown));
-  }
+  for (const auto& [name, topic] : topics_) view.topics.push_back(topic->view());
   for (const std::string& name : missing_topics_) {
     if (topics_.contains(name)) continue;
     topic_view shown;

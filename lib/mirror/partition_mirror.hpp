@@ -1,12 +1,13 @@
-// The loop of one partition: take over, prove the position, then fetch, plan and write until told to stop.
+// The life of one partition: does what its recorded state and the wish for it ask for, until told to end.
 //
-//   run():  +-> take over (lead, recovery read, settle) -> align (trim a fill plan, leading gap) -> mirror --+
-//           |                                                                                                |
-//           +--------------- any error that may pass: wait with back-off, start over ------------------------+
-//                                   an error that cannot pass: FAILED, run() ends
+//   PREPARING, MIRRORING   rounds: take over, prove the position, fetch, plan and write (partition_round)
+//   PAUSING -> PAUSED      the round has ended in order: recorded, and nothing more
+//   STOPPING -> STOPPED    partition_stop
+//   FAILED                 tried again with back-off, or waiting for a person
 //
-// It is the only writer of its partition and never writes from a position that is not proved: every error, of
-// whatever kind, ends the round, and the next round reads the position from the destination's own log again.
+// A state is recorded before its action begins, and actions can be repeated: whoever takes over repeats the action of the
+// state that he reads. It is the only writer of its partition and never writes from a position that is not proved: every
+// error, of whatever kind, ends the round, and the next round reads the position from the destination's own log again.
 // One partition's failure stays its own. See ARCHITECTURE.md for the way of the data and the acks rule.
 #pragma once
 
@@ -14,6 +15,7 @@
 #include "core/error_table.hpp"
 #include "core/write_plan.hpp"
 #include "mirror/ports.hpp"
+#include "mirror/take_over.hpp"
 #include "mirror/write_lease.hpp"
 
 #include <cstdint>
@@ -22,8 +24,6 @@
 #include <string>
 
 namespace mirrord::mirror {
-
-struct previous_writer;
 
 struct partition_options {
   std::int64_t hole_fill_max = 100'000'000;             // offsets that one gap may cost
@@ -40,20 +40,16 @@ struct partition_options {
   core::advice_names advice;
 };
 
-// The seed's words for a partition's state; this version knows the ones it can be in.
-enum class partition_phase : std::uint8_t { unknown, preparing, mirroring, failed, stopped };
-
-[[nodiscard]] std::string_view name(partition_phase phase) noexcept;
-
 // What an operator may ask about a partition; read between two turns of the event loop.
 struct partition_view {
-  partition_phase phase = partition_phase::unknown;
+  core::partition_state state = core::partition_state::unknown;  // as shown: a retry that passes soon is no FAILED
   std::optional<error> last_error;
   std::int32_t retry_attempt = 0;
   std::int64_t source_start = -1;
   std::int64_t source_end = -1;        // the source's high watermark as last heard
   std::int64_t destination_start = -1;
   std::int64_t destination_end = -1;   // confirmed: acknowledged by all in-sync replicas
+  std::int32_t last_source_epoch = -1; // the source's leader epoch of the newest batch mirrored by this process
   std::uint64_t records = 0;
   std::uint64_t bytes = 0;             // of batches as stored
   std::uint64_t batches_forwarded = 0;
@@ -79,28 +75,60 @@ class partition_mirror {
   partition_mirror(const partition_mirror&) = delete;
   partition_mirror& operator=(const partition_mirror&) = delete;
 
-  // Runs until stop(), until FAILED, or until the write lease has a new term. One run per object; whoever spawned it awaits its end before destroying it.
+  // Runs until end(), or until the write lease has a new term. One run per object; whoever spawned it awaits its end
+  // before destroying it.
   asio::awaitable<void> run();
 
   // Asks run() to end in order: what is under way is awaited, the hand-over is recorded.
-  void stop();
+  void end();
+
+  // What a person wants; acted on at once. MIRRORING at first.
+  void want(core::desired_state desired);
+
+  // The topic is ready to be mirrored into, with these options. Before it is, nothing is read or written.
+  void allow_mirroring(partition_options options);
+
+  // FAILED for a reason that only its owner sees, until a person acts.
+  void give_up(error reason);
+
+  // A FAILED partition goes back to what failed, at once and with all its attempts.
+  void recover();
 
   [[nodiscard]] const topic_partition& id() const noexcept;
   [[nodiscard]] const partition_view& view() const noexcept;
 
  private:
-  // False: the partition is FAILED for good.
-  asio::awaitable<bool> wait_before_retry(error reason);
-  asio::awaitable<void> remember_open_slots(const previous_writer& previous);
+  asio::awaitable<result<void>> act(core::partition_state next);
+  asio::awaitable<result<void>> mirror(core::partition_state next);
+  asio::awaitable<result<void>> pause();
+  asio::awaitable<result<void>> stop();
+  asio::awaitable<void> abort_late();
+  asio::awaitable<result<void>> record(partition_standing standing);
+  asio::awaitable<void> fail_for_good(error reason, core::partition_state failed_in);
+  asio::awaitable<void> record_failure(const error& reason, core::partition_state failed_in);
+  asio::awaitable<void> wait_before_retry(error reason, core::partition_state failed_in);
+  asio::awaitable<void> remember_open_slots();
   asio::awaitable<void> remember_own_end();
+  // Ends early when what is wanted changes.
   asio::awaitable<void> wait(clock_port::duration length);
+  [[nodiscard]] bool is_failed_for_good() const noexcept;
+  void follow_standing(const partition_standing& standing);
+  void changed();
 
   asio::any_io_executor executor_;
   topic_partition id_;
   partition_ports ports_;
   partition_options options_;
   partition_view view_;
-  bool stopping_ = false;
+  previous_writer previous_;
+  std::uint64_t term_ = 0;  // of the write lease
+  core::desired_state desired_ = core::desired_state::mirroring;
+  std::optional<error> verdict_;  // of give_up(), not carried out yet
+  bool ending_ = false;
+  bool allowed_ = false;       // to mirror
+  bool round_may_end_ = false; // a round ends in order when it turns true
+  bool interrupted_ = false;   // something changed since the last look
+  client::notifier changed_;
   client::backoff backoff_;
 };
 

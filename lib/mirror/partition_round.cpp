@@ -30,7 +30,7 @@ bool is_broker_error(const error& e, kafka_error code) { return e.code == errc::
 partition_round::partition_round(asio::any_io_executor executor, const topic_partition& id, partition_ports ports,
                                  partition_options& options, partition_view& view, const bool& stop_asked)
     : executor_(executor), id_(id), ports_(ports), options_(options), view_(view), stop_asked_(stop_asked),
-      term_(ports.lease.term()), queue_(executor, chunks_ahead) {}
+      term_(ports.lease.term()), recorded_(ports.journal.standing()), queue_(executor, chunks_ahead) {}
 
 asio::awaitable<result<void>> partition_round::run(previous_writer& previous) {
   const take_over_ports taking{ports_.source, ports_.destination, ports_.producers, ports_.journal, ports_.clock};
@@ -110,7 +110,9 @@ asio::awaitable<result<void>> partition_round::fill_in_bulk(std::int64_t offset)
 }
 
 asio::awaitable<result<void>> partition_round::mirror() {
-  view_.phase = partition_phase::mirroring;
+  const partition_standing standing{core::partition_state::mirroring, core::partition_state::unknown, view_.retry_attempt, {}};
+  if (auto recorded = co_await record(standing); !recorded) co_return recorded;
+  view_.state = core::partition_state::mirroring;
   last_audit_ = ports_.clock.now();
 
   one_shot<result<void>> reader_ended(executor_);
@@ -131,6 +133,7 @@ asio::awaitable<result<void>> partition_round::mirror() {
     ended = co_await write_chunk(std::move(*next));
     show_progress();  // an empty chunk can be what tells that we have caught up
     if (ended) ended = co_await audit_if_due();
+    if (ended && made_progress_) ended = co_await record({core::partition_state::mirroring, core::partition_state::unknown, 0, {}});
     if (ended) co_await record_long_transactions();
   }
   reader_may_go_on_ = false;
@@ -163,6 +166,7 @@ asio::awaitable<result<void>> partition_round::write_chunk(fetched next) {
     }
     const wire::batch_header& header = next.batches[i].header;
     planned = planner_->add(next.batches[i], plan);
+    view_.last_source_epoch = std::max(view_.last_source_epoch, header.partition_leader_epoch);
     if (!header.is_transactional() || header.is_control()) continue;
     const auto& open = planner_->slots().open_transactions();
     const auto found = open.find(source_pid{header.producer_id});
@@ -285,6 +289,14 @@ std::vector<remembered_open_slot> partition_round::open_slots() const {
   return open;
 }
 
+// Only what is new.
+asio::awaitable<result<void>> partition_round::record(partition_standing standing) {
+  if (standing == recorded_) co_return result<void>{};
+  if (ports_.lease.term() != term_) co_return fail(errc::fenced, fmt::format("{}: this process was stopped for a while", id_.text()));
+  recorded_ = standing;
+  co_return co_await ports_.journal.record_standing(std::move(standing));
+}
+
 asio::awaitable<result<void>> partition_round::hand_over() {
   if (ports_.lease.term() != term_) co_return fail(errc::fenced, fmt::format("{}: this process was stopped for a while", id_.text()));
   // A stop in the middle of a chunk leaves the planner ahead of the log.
@@ -368,7 +380,7 @@ void partition_round::show_progress() {
     view_.last_error.reset();
     made_progress_ = true;
   }
-  if (view_.phase == partition_phase::mirroring && view_.destination_end >= view_.source_end) view_.caught_up_once = true;
+  if (view_.state == core::partition_state::mirroring && view_.destination_end >= view_.source_end) view_.caught_up_once = true;
 }
 
 }  // namespace mirrord::mirror

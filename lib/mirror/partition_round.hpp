@@ -49,6 +49,7 @@ class partition_round {
   asio::awaitable<result<void>> trim(std::int64_t offset);
   asio::awaitable<result<void>> audit_if_due();
   asio::awaitable<result<void>> hand_over();
+  asio::awaitable<result<void>> record(partition_standing standing);
   [[nodiscard]] std::vector<remembered_open_slot> open_slots() const;
 
   asio::awaitable<result<void>> read_ahead(std::int64_t from);
@@ -64,6 +65,7 @@ class partition_round {
   const bool& stop_asked_;
 
   std::uint64_t term_;  // of the write lease
+  partition_standing recorded_;
   destination_epoch epoch_;
   std::optional<log_writer> writer_;
   std::optional<core::write_planner> planner_;

@@ -10,6 +10,7 @@
 #include "base/broker_error.hpp"
 #include "base/error.hpp"
 #include "base/ids.hpp"
+#include "core/partition_state.hpp"
 #include "core/producer_slots.hpp"
 #include "mirror/async.hpp"
 #include "wire/record_batch.hpp"
@@ -20,6 +21,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace mirrord::mirror {
@@ -182,10 +184,37 @@ struct remembered_open_slot {
   friend bool operator==(const remembered_open_slot&, const remembered_open_slot&) = default;
 };
 
+// Where a partition stands.
+struct partition_standing {
+  core::partition_state state = core::partition_state::unknown;
+  core::partition_state failed_in = core::partition_state::unknown;  // the state that failed, where it is FAILED
+  std::int32_t retry_attempt = 0;  // -1: not retried
+  std::string error_message;
+  friend bool operator==(const partition_standing&, const partition_standing&) = default;
+};
+
+// What STOPPING appends to the mirrored log: one ABORT for each producer id, then the reset marker.
+struct stop_plan {
+  std::int64_t mirrored_end = 0;
+  std::vector<destination_pid> open;
+  std::int16_t reset_epoch = 0;    // the writer's epoch in the reset marker, or a lower one where it was tried again
+  std::int64_t end_offset = -1;    // the log's end when all is written; -1: not yet
+};
+
 // Every write is acknowledged by the state topic before its awaitable ends.
 class partition_journal {
  public:
   virtual ~partition_journal() = default;
+
+  [[nodiscard]] virtual partition_standing standing() const = 0;
+  virtual asio::awaitable<result<void>> record_standing(partition_standing standing) = 0;
+
+  // Kept after STOPPED, until the partition is mirrored anew.
+  [[nodiscard]] virtual std::optional<mirror::stop_plan> stop_plan() const = 0;
+  virtual asio::awaitable<result<void>> record_stop_plan(mirror::stop_plan plan) = 0;
+
+  // The newest source leader epoch in the mirrored log (-1: not known), and that log's end.
+  virtual asio::awaitable<result<void>> record_last_mirrored(std::int32_t source_epoch, std::int64_t end) = 0;
 
   // Everything before this offset is bulk filler and must be trimmed before anything else happens.
   [[nodiscard]] virtual std::optional<std::int64_t> fill_plan() const = 0;

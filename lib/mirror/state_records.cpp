@@ -20,6 +20,25 @@ std::string string_of(std::span<const std::byte> bytes) { return {reinterpret_ca
 // One list of fields per struct drives both directions: `field(record.member)` in the order of the bytes.
 
 template <class Field, class Record>
+void fields(Field& field, Record& r);
+
+// Compact: the number of elements + 1, then the elements.
+template <class Field, class Vector>
+void array(Field& field, Vector& elements) {
+  using element = typename std::remove_const_t<Vector>::value_type;
+  const auto one = [&](auto& e) {
+    if constexpr (std::is_integral_v<element> || std::is_same_v<element, std::string>) field(e);
+    else fields(field, e);
+  };
+  if constexpr (std::is_const_v<Vector>) {
+    field.length(elements.size());
+    for (const element& e : elements) one(e);
+  } else {
+    for (std::uint32_t left = field.length(); left > 0 && field.in.ok(); --left) one(elements.emplace_back());
+  }
+}
+
+template <class Field, class Record>
 void fields(Field& field, Record& r) {
   using type = std::remove_const_t<Record>;
   if constexpr (std::is_same_v<type, mirrored_partition>) {
@@ -38,8 +57,36 @@ void fields(Field& field, Record& r) {
     field(r.mirror), field(r.destination_topic);
   } else if constexpr (std::is_same_v<type, mirror_topic_value>) {
     field(r.topic), field(r.source_topic), field(r.source_cluster_id);
-  } else if constexpr (std::is_same_v<type, fill_plan_key> || std::is_same_v<type, hand_over_key>) {
+  } else if constexpr (std::is_same_v<type, fill_plan_key> || std::is_same_v<type, hand_over_key> || std::is_same_v<type, stop_plan_key> ||
+                       std::is_same_v<type, partition_state_key> || std::is_same_v<type, last_mirror_epochs_key>) {
     fields(field, r.of);
+  } else if constexpr (std::is_same_v<type, partition_state_value>) {
+    field(r.state), field(r.leader_epoch), field(r.state_epoch), field.nullable(r.error_message), field(r.retry_attempt), field(r.previous_state);
+  } else if constexpr (std::is_same_v<type, last_mirror_epochs_value>) {
+    field(r.last_mirror_epoch), field(r.last_mirror_offset);
+  } else if constexpr (std::is_same_v<type, desired_state_key>) {
+    field(r.mirror), field(r.topic);
+  } else if constexpr (std::is_same_v<type, desired_state_value>) {
+    field(r.mirror_name), field(r.changed_by), field(r.changed_ms);
+  } else if constexpr (std::is_same_v<type, config_property>) {
+    field(r.key), field(r.value);
+  } else if constexpr (std::is_same_v<type, source_config_key>) {
+    field(r.mirror), field(r.destination_topic);
+  } else if constexpr (std::is_same_v<type, source_config_value>) {
+    array(field, r.dynamic);
+  } else if constexpr (std::is_same_v<type, stop_plan_value>) {
+    field(r.mirrored_end), array(field, r.open_producers), field(r.reset_epoch), field(r.end_offset);
+  } else if constexpr (std::is_same_v<type, request_key>) {
+    field(r.mirror), field(r.id);
+  } else if constexpr (std::is_same_v<type, request_value>) {
+    field(r.action), array(field, r.topics), array(field, r.exclude), array(field, r.flags), field(r.asked_by), field(r.asked_ms);
+  } else if constexpr (std::is_same_v<type, report_key>) {
+    field(r.mirror), field(r.id), field(r.part);
+  } else if constexpr (std::is_same_v<type, report_item>) {
+    field(r.mirror), field(r.topic), field(r.partition), field(r.ok), field(r.state), field(r.source_end), field(r.destination_end);
+    field(r.retry_attempt), field(r.message);
+  } else if constexpr (std::is_same_v<type, report_value>) {
+    field(r.instance), field(r.parts), array(field, r.items);
   } else if constexpr (std::is_same_v<type, fill_plan_value>) {
     field(r.fill_to);
   } else if constexpr (std::is_same_v<type, hand_over_value>) {
@@ -58,6 +105,8 @@ class field_writer {
  public:
   explicit field_writer(string_form form) : form_(form) {}
 
+  void operator()(bool v) { out.int8(v ? 1 : 0); }
+  void operator()(core::partition_state v) { out.int8(static_cast<std::int8_t>(v)); }
   void operator()(std::int16_t v) { out.int16(v); }
   void operator()(std::int32_t v) { out.int32(v); }
   void operator()(std::int64_t v) { out.int64(v); }
@@ -65,9 +114,15 @@ class field_writer {
   void operator()(const std::string& text) {
     MIRRORD_CHECK(text.size() <= static_cast<std::size_t>(std::numeric_limits<std::int16_t>::max()), "string of {} bytes", text.size());
     if (form_ == string_form::plain) out.int16(static_cast<std::int16_t>(text.size()));
-    else out.uvarint(static_cast<std::uint32_t>(text.size()) + 1);
+    else length(text.size());
     out.text(text);
   }
+  // Null for an empty text; in values only.
+  void nullable(const std::string& text) {
+    if (text.empty()) out.uvarint(0);
+    else (*this)(text);
+  }
+  void length(std::size_t elements) { out.uvarint(static_cast<std::uint32_t>(elements) + 1); }
 
   wire::writer out;
 
@@ -79,6 +134,13 @@ class field_reader {
  public:
   field_reader(std::string_view bytes, string_form form) : in(bytes_of(bytes)), form_(form) {}
 
+  void operator()(bool& v) { v = in.int8() != 0; }
+  void operator()(core::partition_state& v) {
+    const std::int8_t number = in.int8();
+    const auto known = core::partition_state_of(number);
+    if (known) v = *known;
+    else in.fault(fmt::format("state {}", number));
+  }
   void operator()(std::int16_t& v) { v = in.int16(); }
   void operator()(std::int32_t& v) { v = in.int32(); }
   void operator()(std::int64_t& v) { v = in.int64(); }
@@ -92,11 +154,21 @@ class field_reader {
       if (length < 0) return in.fault("null string");
       text = string_of(in.take(static_cast<std::size_t>(length)));
     } else {
-      const std::uint32_t length_plus_one = in.uvarint();
-      if (!in.ok()) return;
-      if (length_plus_one == 0) return in.fault("null string");
-      text = string_of(in.take(length_plus_one - 1));
+      text = string_of(in.take(length()));
     }
+  }
+  void nullable(std::string& text) {
+    const std::uint32_t length_plus_one = in.uvarint();
+    if (in.ok() && length_plus_one > 0) text = string_of(in.take(length_plus_one - 1));
+  }
+  std::uint32_t length() {
+    const std::uint32_t length_plus_one = in.uvarint();
+    if (!in.ok()) return 0;
+    if (length_plus_one == 0) {
+      in.fault("null where a value must be");
+      return 0;
+    }
+    return length_plus_one - 1;
   }
 
   // Fields that a later release added: skipped.
@@ -210,9 +282,13 @@ inspection inspect(std::string_view key, std::optional<std::string_view> value) 
     case record_kind::hand_over: return inspect_as<hand_over_key>(key, value);
     case record_kind::open_slot: return inspect_as<open_slot_key>(key, value);
     case record_kind::producer_epoch: return inspect_as<producer_epoch_key>(key, value);
-    case record_kind::mirror_partition_state:
-    case record_kind::last_mirror_epochs:
-      break;
+    case record_kind::mirror_partition_state: return inspect_as<partition_state_key>(key, value);
+    case record_kind::last_mirror_epochs: return inspect_as<last_mirror_epochs_key>(key, value);
+    case record_kind::desired_state: return inspect_as<desired_state_key>(key, value);
+    case record_kind::source_config: return inspect_as<source_config_key>(key, value);
+    case record_kind::stop_plan: return inspect_as<stop_plan_key>(key, value);
+    case record_kind::request: return inspect_as<request_key>(key, value);
+    case record_kind::report: return inspect_as<report_key>(key, value);
   }
   return {readability::unknown_kind, {}, {}};
 }
@@ -231,6 +307,13 @@ MIRRORD_STATE_RECORD(fill_plan_key, fill_plan_value)
 MIRRORD_STATE_RECORD(hand_over_key, hand_over_value)
 MIRRORD_STATE_RECORD(open_slot_key, open_slot_value)
 MIRRORD_STATE_RECORD(producer_epoch_key, producer_epoch_value)
+MIRRORD_STATE_RECORD(partition_state_key, partition_state_value)
+MIRRORD_STATE_RECORD(last_mirror_epochs_key, last_mirror_epochs_value)
+MIRRORD_STATE_RECORD(desired_state_key, desired_state_value)
+MIRRORD_STATE_RECORD(source_config_key, source_config_value)
+MIRRORD_STATE_RECORD(stop_plan_key, stop_plan_value)
+MIRRORD_STATE_RECORD(request_key, request_value)
+MIRRORD_STATE_RECORD(report_key, report_value)
 #undef MIRRORD_STATE_RECORD
 
 }  // namespace mirrord::mirror

@@ -3,19 +3,21 @@
 // Layout as in Kafka's coordinator topics. Key: int16 kind, then the key's fields (not flexible). Value: int16 version,
 // then the value's fields, strings compact, and tagged fields last, so that a field can be added without a new version
 // (KIP-482). A kind that we do not know, and a value of a newer version than ours, is no error: a later release wrote
-// it; we skip it and never write over it. Kinds 1 and 2 belong to KIP-1279 and are not written yet.
+// it; we skip it and never write over it. Kinds 1 and 2 belong to KIP-1279, in the schema of its newest public version.
 //
 // Pure: no I/O. Who reads and writes these records is state_store; what they add up to is state_view.
 #pragma once
 
 #include "base/error.hpp"
 #include "base/ids.hpp"
+#include "core/partition_state.hpp"
 #include "core/producer_slots.hpp"
 
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace mirrord::mirror {
 
@@ -29,6 +31,11 @@ enum class record_kind : std::int16_t {
   hand_over = 104,
   open_slot = 105,
   producer_epoch = 106,
+  desired_state = 107,
+  source_config = 108,
+  stop_plan = 109,
+  request = 110,
+  report = 111,
 };
 
 // A partition of a mirror topic. The destination's topic id, since a name can come back as another topic.
@@ -37,6 +44,40 @@ struct mirrored_partition {
   topic_id destination_topic;
   std::int32_t partition = 0;
   friend auto operator<=>(const mirrored_partition&, const mirrored_partition&) = default;
+};
+
+// --- mirror_partition_state: where a partition stands (KIP-1279) --------------------------------------------------------
+
+struct partition_state_value {
+  core::partition_state state = core::partition_state::unknown;
+  std::int32_t leader_epoch = -1;  // of the destination, under which the owner wrote it; -1: not asked yet
+  std::int32_t state_epoch = 0;    // one higher with each record
+  std::string error_message;       // why it is FAILED; empty otherwise
+  std::int16_t retry_attempt = 0;  // -1: not retried
+  core::partition_state previous_state = core::partition_state::unknown;  // the state that failed
+  friend bool operator==(const partition_state_value&, const partition_state_value&) = default;
+};
+
+struct partition_state_key {
+  using value_type = partition_state_value;
+  static constexpr record_kind kind = record_kind::mirror_partition_state;
+  mirrored_partition of;
+  friend auto operator<=>(const partition_state_key&, const partition_state_key&) = default;
+};
+
+// --- last_mirror_epochs: up to where the source's history was mirrored, as of STOPPING (KIP-1279) -----------------------
+
+struct last_mirror_epochs_value {
+  std::int32_t last_mirror_epoch = -1;   // newest source leader epoch in the mirrored log; -1: not known
+  std::int64_t last_mirror_offset = -1;  // end of the mirrored log
+  friend bool operator==(const last_mirror_epochs_value&, const last_mirror_epochs_value&) = default;
+};
+
+struct last_mirror_epochs_key {
+  using value_type = last_mirror_epochs_value;
+  static constexpr record_kind kind = record_kind::last_mirror_epochs;
+  mirrored_partition of;
+  friend auto operator<=>(const last_mirror_epochs_key&, const last_mirror_epochs_key&) = default;
 };
 
 // --- mirror: which cluster a mirror reads; another one under the same name is refused --------------------------------
@@ -153,6 +194,115 @@ struct producer_epoch_key {
   friend auto operator<=>(const producer_epoch_key&, const producer_epoch_key&) = default;
 };
 
+// --- desired_state: what a person wants of a topic --------------------------------------------------------------------
+//
+// By the topic's name, since it can be wanted before it exists on the destination.
+
+struct desired_state_value {
+  std::string mirror_name;  // the value of `mirror.name`: core::parse_mirror_name
+  std::string changed_by;   // for people who look
+  std::int64_t changed_ms = 0;
+  friend bool operator==(const desired_state_value&, const desired_state_value&) = default;
+};
+
+struct desired_state_key {
+  using value_type = desired_state_value;
+  static constexpr record_kind kind = record_kind::desired_state;
+  std::string mirror;
+  std::string topic;
+  friend auto operator<=>(const desired_state_key&, const desired_state_key&) = default;
+};
+
+// --- source_config: the source topic's own values of the settings that the mirror overrides; put in place at STOPPED -----
+
+struct config_property {
+  std::string key;
+  std::string value;
+  friend bool operator==(const config_property&, const config_property&) = default;
+};
+
+struct source_config_value {
+  std::vector<config_property> dynamic;  // what is set on the source topic itself; the rest is left to the brokers' defaults
+  friend bool operator==(const source_config_value&, const source_config_value&) = default;
+};
+
+struct source_config_key {
+  using value_type = source_config_value;
+  static constexpr record_kind kind = record_kind::source_config;
+  std::string mirror;
+  topic_id destination_topic;
+  friend auto operator<=>(const source_config_key&, const source_config_key&) = default;
+};
+
+// --- stop_plan: what STOPPING writes after the mirrored log, recorded before it is written -------------------------------
+
+struct stop_plan_value {
+  std::int64_t mirrored_end = 0;
+  std::vector<std::int64_t> open_producers;  // destination producer ids; one ABORT each
+  std::int16_t reset_epoch = 0;              // of the writer's ABORT that ends the mirrored log
+  std::int64_t end_offset = -1;              // the log's end after it; -1: not written yet
+  friend bool operator==(const stop_plan_value&, const stop_plan_value&) = default;
+};
+
+struct stop_plan_key {
+  using value_type = stop_plan_value;
+  static constexpr record_kind kind = record_kind::stop_plan;
+  mirrored_partition of;
+  friend auto operator<=>(const stop_plan_key&, const stop_plan_key&) = default;
+};
+
+// --- request, report: how kafka-mirror and the daemons talk ------------------------------------------------------------
+//
+// The command line tool writes a request and reads the reports of that id; it erases both when it is done, and a daemon
+// erases what was left behind.
+
+struct request_value {
+  std::string action;  // "stop": as in control_actions.hpp
+  std::vector<std::string> topics;   // names, or patterns that match the full name
+  std::vector<std::string> exclude;
+  std::vector<std::string> flags;    // "dry-run"
+  std::string asked_by;
+  std::int64_t asked_ms = 0;
+  friend bool operator==(const request_value&, const request_value&) = default;
+};
+
+struct request_key {
+  using value_type = request_value;
+  static constexpr record_kind kind = record_kind::request;
+  std::string mirror;  // empty: of all mirrors
+  std::string id;
+  friend auto operator<=>(const request_key&, const request_key&) = default;
+};
+
+struct report_item {
+  std::string mirror;
+  std::string topic;            // empty: of the mirror as a whole
+  std::int32_t partition = -1;  // -1: of the topic as a whole
+  bool ok = true;
+  std::string state;            // what is, in the KIP's words; empty: not told
+  std::int64_t source_end = -1;
+  std::int64_t destination_end = -1;
+  std::int32_t retry_attempt = 0;
+  std::string message;
+  friend bool operator==(const report_item&, const report_item&) = default;
+};
+
+struct report_value {
+  std::string instance;  // the daemon that answers
+  std::int32_t parts = 1;
+  std::vector<report_item> items;
+  friend bool operator==(const report_value&, const report_value&) = default;
+};
+
+struct report_key {
+  using value_type = report_value;
+  static constexpr record_kind kind = record_kind::report;
+  std::string mirror;
+  std::string id;         // of the request
+  std::int32_t part = 0;  // from 0; a long report has several
+  friend auto operator<=>(const report_key&, const report_key&) = default;
+};
+
 // --- bytes ------------------------------------------------------------------------------------------------------------
 //
 // The templates are defined for the keys above and their values.
@@ -193,6 +343,13 @@ template <class Key>
 [[nodiscard]] inline std::string route_of(const fill_plan_key& key) { return route_of(key.of); }
 [[nodiscard]] inline std::string route_of(const hand_over_key& key) { return route_of(key.of); }
 [[nodiscard]] inline std::string route_of(const open_slot_key& key) { return route_of(key.of); }
+[[nodiscard]] inline std::string route_of(const partition_state_key& key) { return route_of(key.of); }
+[[nodiscard]] inline std::string route_of(const last_mirror_epochs_key& key) { return route_of(key.of); }
+[[nodiscard]] inline std::string route_of(const desired_state_key& key) { return key.mirror; }
+[[nodiscard]] inline std::string route_of(const source_config_key& key) { return key.mirror; }
+[[nodiscard]] inline std::string route_of(const stop_plan_key& key) { return route_of(key.of); }
+[[nodiscard]] inline std::string route_of(const request_key& key) { return key.mirror; }
+[[nodiscard]] inline std::string route_of(const report_key& key) { return key.mirror; }
 
 // --- any record ---------------------------------------------------------------------------------------------------------
 

@@ -3,6 +3,7 @@
 #include "base/check.hpp"
 #include "core/sequence.hpp"
 #include "mirror/lost_endings.hpp"
+#include "mirror/prove_end.hpp"
 
 #include <fmt/format.h>
 
@@ -11,56 +12,11 @@
 namespace mirrord::mirror {
 namespace {
 
-using namespace std::chrono_literals;
-
-constexpr auto patience = 10s;  // a log that does not stand still for so long has another writer
-constexpr auto pause_between_reads = 100ms;
 constexpr std::int64_t lost_producer_base = -2;  // no producer has a negative id; -1 stands for none
 constexpr std::int16_t producer_epoch_max = 32'000;  // int16 on the wire; the rest is left for markers that fence
 
-struct log_reading {
-  std::int64_t end = 0;
-  std::vector<destination_producer> producers;
-
-  // Whether nothing was appended in between: an append moves the end, and only an append moves a sequence.
-  [[nodiscard]] bool same_as(const log_reading& other) const { return end == other.end; }
-};
-
-// Asked again later: a predecessor that has lost the partition does not know it yet, or a second daemon is to be ended.
-error another_writer() { return fail(errc::fenced, "the destination's log end does not stand still: another writer is at work"); }
-
-asio::awaitable<result<log_reading>> read_log(destination_log& log, destination_epoch epoch, clock_port& clock,
-                                              clock_port::duration until) {
-  while (true) {
-    auto before = co_await log.end_offset(epoch);
-    if (!before) co_return std::move(before.error());
-    auto producers = co_await log.producers(epoch);
-    if (!producers) co_return std::move(producers.error());
-    auto after = co_await log.end_offset(epoch);
-    if (!after) co_return std::move(after.error());
-    if (*before == *after) co_return log_reading{*after, std::move(*producers)};
-    if (clock.now() >= until) co_return another_writer();
-    co_await clock.sleep(pause_between_reads);
-  }
-}
-
-asio::awaitable<result<destination_bounds>> wait_for_high_watermark(destination_log& log, destination_epoch epoch,
-                                                                    std::int64_t end, clock_port& clock) {
-  const auto until = clock.now() + patience;
-  while (true) {
-    auto bounds = co_await log.bounds(epoch);
-    if (!bounds || bounds->high_watermark >= end) co_return bounds;
-    if (clock.now() >= until) {
-      co_return broker_failure(code_of(kafka_error::not_enough_replicas),
-                               fmt::format("the destination's high watermark stays at {}, its log end is {}",
-                                           bounds->high_watermark, end));
-    }
-    co_await clock.sleep(pause_between_reads);
-  }
-}
-
 // Whether the log's end is where our own writes can have brought it.
-result<void> check_issued(const log_reading& log, const issued_writes& issued) {
+result<void> check_issued(const proved_end& log, const issued_writes& issued) {
   if (log.end <= issued.confirmed_end) return {};  // below it: the destination lost its tail, and the source still has it
   const auto foreign = [&] {
     return fail(errc::foreign_write, fmt::format("the destination's log ends at offset {}, which our writes from offset {} on do not explain: "
@@ -170,24 +126,8 @@ asio::awaitable<result<void>> restore_unknown(take_over_ports ports, std::vector
 }  // namespace
 
 asio::awaitable<result<proved_position>> take_over(take_over_ports ports, const previous_writer& previous, std::chrono::milliseconds settle_time) {
-  auto epoch = co_await ports.destination.lead();
-  if (!epoch) co_return std::move(epoch.error());
-
-  const auto until = ports.clock.now() + patience;
-  auto reading = co_await read_log(ports.destination, *epoch, ports.clock, until);
+  auto reading = co_await prove_end(ports.destination, ports.clock, previous.unclean, settle_time);
   if (!reading) co_return std::move(reading.error());
-  bool settled = !previous.unclean;
-  while (!settled) {
-    co_await ports.clock.sleep(settle_time);
-    auto again = co_await read_log(ports.destination, *epoch, ports.clock, until);
-    if (!again) co_return std::move(again.error());
-    settled = again->same_as(*reading);
-    *reading = std::move(*again);
-    if (!settled && ports.clock.now() >= until) co_return another_writer();
-  }
-
-  auto bounds = co_await wait_for_high_watermark(ports.destination, *epoch, reading->end, ports.clock);
-  if (!bounds) co_return std::move(bounds.error());
 
   // Before open transactions are matched: what somebody else wrote beyond that end the source cannot explain.
   if (const auto left_at = ports.journal.hand_over(); left_at && reading->end > *left_at) {
@@ -199,9 +139,9 @@ asio::awaitable<result<proved_position>> take_over(take_over_ports ports, const 
   }
 
   proved_position position;
-  position.epoch = *epoch;
+  position.epoch = reading->epoch;
   position.end = reading->end;
-  position.start = bounds->start;
+  position.start = reading->start;
 
   if (previous.unclean) {
     std::int16_t newest = previous.issued ? std::int16_t{-1} : ports.producers.inherited_epoch();

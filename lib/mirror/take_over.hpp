@@ -1,11 +1,5 @@
-// Taking over a partition: prove the position from the destination's own log, and match its open transactions with the
-// source's.
-//
-//   recovery read = log end, producers, log end again, all under one leader epoch; both ends equal
-//   settle        = after an unclean end of the previous writer, a second equal recovery read some time later
-//   counted       = only once the high watermark has reached that end
-//
-// Nothing is written here. What cannot be proved is an error, never a guess.
+// Taking over a partition: prove the position from the destination's own log (prove_end), and match its open
+// transactions with the source's. Nothing is written here. What cannot be proved is an error, never a guess.
 #pragma once
 
 #include "core/producer_slots.hpp"

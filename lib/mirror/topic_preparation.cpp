@@ -2,14 +2,12 @@
 
 #include "base/log.hpp"
 #include "mirror/partition_query.hpp"
-#include "wire/configs.hpp"
+#include "mirror/topic_settings.hpp"
 #include "wire/fetch.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
-#include <map>
 #include <vector>
 
 namespace mirrord::mirror {
@@ -17,25 +15,12 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::int64_t broker_default_max_message_bytes = 1'048'588;  // Kafka's default of max.message.bytes
 constexpr std::chrono::milliseconds marker_retention_max = 24h * 3650;  // so that sums with times of day stay in range
 constexpr std::int16_t fetch_version_of_delete_horizons = 13;
 constexpr auto cleaner_pause = 10s;  // log.cleaner.backoff.ms is 15 s
 constexpr auto pause_between_looks = 100ms;
 
 client::steady_time deadline_of(const client::cluster& cluster) { return std::chrono::steady_clock::now() + cluster.settings().request_timeout; }
-
-std::string value_of(const client::config_list& configs, std::string_view key) {
-  const auto* entry = client::find(configs, key);
-  return entry && entry->value ? *entry->value : std::string{};
-}
-
-std::int64_t number_of(const client::config_list& configs, std::string_view key, std::int64_t otherwise) {
-  const std::string text = value_of(configs, key);
-  std::int64_t number = 0;
-  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return failure == std::errc{} && end == text.data() + text.size() ? number : otherwise;
-}
 
 // The configs of a topic that the metadata shows. Brokers hear of a new topic at different moments, and any may be asked.
 asio::awaitable<result<client::config_list>> read_configs(client::admin& admin, const client::cluster& cluster, clock_port& clock, std::string topic) {
@@ -46,44 +31,6 @@ asio::awaitable<result<client::config_list>> read_configs(client::admin& admin, 
     if (!unheard_of || std::chrono::steady_clock::now() >= until) co_return configs;
     co_await clock.sleep(pause_between_looks);
   }
-}
-
-using topic_configs = std::map<std::string, std::string>;
-
-// The settings under which a topic keeps whatever the source sends, unchanged, until the source removes it.
-topic_configs settings_while_mirrored(const client::config_list& source, bool split_timestamp_bounds) {
-  const std::string open_bound = std::to_string(INT64_MAX);
-  topic_configs wanted{
-      {"retention.ms", "-1"},  // the log start follows the source's, by DeleteRecords and nothing else
-      {"retention.bytes", "-1"},
-      {"compression.type", "producer"},
-      {"message.timestamp.type", "CreateTime"},
-      {"max.message.bytes", std::to_string(std::max(number_of(source, "max.message.bytes", 0), broker_default_max_message_bytes))},
-  };
-  if (split_timestamp_bounds) {
-    wanted["message.timestamp.before.max.ms"] = open_bound;
-    wanted["message.timestamp.after.max.ms"] = open_bound;
-  } else {
-    wanted["message.timestamp.difference.max.ms"] = open_bound;
-  }
-  return wanted;
-}
-
-asio::awaitable<result<void>> alter_topic(client::cluster& destination, std::string topic, topic_configs configs) {
-  wire::alter_configs_resource resource;
-  resource.resource_name = topic;
-  for (auto& [key, value] : configs) resource.configs.push_back({key, wire::config_set, value});
-  wire::incremental_alter_configs_request request;
-  request.resources.push_back(std::move(resource));
-  auto connection = co_await destination.any_connection();
-  if (!connection) co_return std::move(connection.error());
-  auto reply = co_await (*connection)->call(request, destination.settings().request_timeout);
-  const std::string what = fmt::format("alter the settings of destination topic {}", topic);
-  if (!reply) co_return std::move(reply.error()).within(what);
-  for (const auto& answer : reply->body.responses) {
-    if (answer.error_code != 0) co_return broker_failure(answer.error_code, what, answer.error_message.value_or(""));
-  }
-  co_return result<void>{};
 }
 
 // The topic once the cluster's metadata shows this many partitions, all with a leader.
@@ -139,6 +86,7 @@ class preparation {
     const auto* existing = context_.destination.metadata().find_topic(topic_);
     const bool exists = existing && existing->error_code == 0;
     result<void> ready;
+    own_ = own_settings(*source_configs);
     if (exists) ready = co_await accept();
     else ready = co_await create();
     if (!ready) co_return std::move(ready.error());
@@ -171,6 +119,7 @@ class preparation {
     prepared_.fresh = true;
     log::info("topic_created", {{"mirror", context_.mirror}, {"topic", topic_}, {"partitions", prepared_.partitions}});
     if (auto led = co_await wait_for_leaders(context_.destination, context_.clock, topic_, prepared_.partitions); !led) co_return led;
+    if (auto recorded = co_await record_own_settings(); !recorded) co_return recorded;
     co_return co_await record();
   }
 
@@ -195,6 +144,7 @@ class preparation {
     }
     if (auto led = co_await wait_for_leaders(context_.destination, context_.clock, topic_, prepared_.partitions); !led) co_return led;
     if (!known) wanted_["cleanup.policy"] = "delete";
+    if (auto recorded = co_await record_own_settings(); !recorded) co_return recorded;
     if (auto altered = co_await alter_differences(); !altered) co_return altered;
     if (known) co_return result<void>{};
     co_return co_await record();
@@ -217,6 +167,14 @@ class preparation {
     co_return co_await context_.state.write(std::move(key), std::move(value));
   }
 
+  // So that they can be put in place when the topic is stopped, also with the source dead.
+  asio::awaitable<result<void>> record_own_settings() {
+    source_config_key key{context_.mirror, context_.destination.metadata().find_topic(topic_)->id};
+    if (context_.state.view().find(key) == own_) co_return result<void>{};
+    source_config_value own = own_;
+    co_return co_await context_.state.write(std::move(key), std::move(own));
+  }
+
   asio::awaitable<result<void>> read_settings() {
     prepared_.destination_topic = context_.destination.metadata().find_topic(topic_)->id;
     auto present = co_await read_configs(context_.destination_admin, context_.destination, context_.clock, topic_);
@@ -229,6 +187,7 @@ class preparation {
   preparation_context context_;
   std::string topic_;
   topic_configs wanted_;
+  source_config_value own_;  // the source topic's
   prepared_topic prepared_;
 };
 
@@ -237,11 +196,6 @@ class preparation {
 asio::awaitable<result<prepared_topic>> prepare_topic(preparation_context context, std::string topic) {
   preparation steps(std::move(context), std::move(topic));
   co_return co_await steps.run();
-}
-
-asio::awaitable<result<void>> set_cleanup_policy(client::cluster& destination, std::string topic, std::string policy) {
-  topic_configs configs{{"cleanup.policy", std::move(policy)}};
-  co_return co_await alter_topic(destination, std::move(topic), std::move(configs));
 }
 
 }  // namespace mirrord::mirror

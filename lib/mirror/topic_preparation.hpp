@@ -40,7 +40,4 @@ struct prepared_topic {
 // `topic` must be in the source's metadata. Errors name the topic and what to do.
 [[nodiscard]] asio::awaitable<result<prepared_topic>> prepare_topic(preparation_context context, std::string topic);
 
-// Sets the topic's cleanup.policy on the destination.
-[[nodiscard]] asio::awaitable<result<void>> set_cleanup_policy(client::cluster& destination, std::string topic, std::string policy);
-
 }  // namespace mirrord::mirror

@@ -64,7 +64,7 @@ TEST_CASE("a partition that is FAILED for a foreign write records its own end as
   s.destination.foreign_append();
   s.plain(3);
   s.pass(seconds(60));
-  CHECK(s.daemon().view().phase == mirror::partition_phase::failed);
+  CHECK(s.daemon().view().state == core::partition_state::failed);
   CHECK_FALSE(s.state.partition.hand_over.has_value());
   s.state.fault_probability = 0;
   CHECK(s.expect_failed().code == errc::foreign_write);

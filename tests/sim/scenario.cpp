@@ -119,7 +119,7 @@ void scenario::expect_equal() {
   const auto follows_start = destination.log().settings().deletes;
   run_until(minutes(10), [&] {
     const auto& view = daemon().view();
-    return view.phase == mirror::partition_phase::mirroring && view.destination_end == source.log().end() &&
+    return view.state == core::partition_state::mirroring && view.destination_end == source.log().end() &&
            destination.log().end() == source.log().end() && destination.high_watermark() == destination.log().end() &&
            (!follows_start || destination.log().start() == source.log().start());
   });
@@ -131,7 +131,7 @@ void scenario::expect_equal() {
 error scenario::expect_failed() {
   run_until(minutes(10), [this] { return daemon().ended(); });
   INFO(trace.text());
-  REQUIRE(daemon().view().phase == mirror::partition_phase::failed);
+  REQUIRE(daemon().view().state == core::partition_state::failed);
   REQUIRE(daemon().view().last_error.has_value());
   return *daemon().view().last_error;
 }

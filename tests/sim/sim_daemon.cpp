@@ -22,21 +22,23 @@ sim_daemon::sim_daemon(sim_clusters& clusters, sim_random random, mirror::partit
       journal_(clusters.state, state_writer(process_, random_.fork(), clusters.state),
                [this](std::int64_t end) { clusters_.checks.before_hand_over(end, destination_.under_way()); },
                [this] { clusters_.checks.before_clear_fill_plan(); }),
-      mirror_(clusters.clock.context().get_executor(), {"topic", 0}, {source_, destination_, pool_, journal_, process_, random_, lease_},
+      options_(options), mirror_(clusters.clock.context().get_executor(), {"topic", 0}, {source_, destination_, pool_, journal_, process_, random_, lease_},
               options) {
   destination_.on_write = [this] {
-    if (view().phase == mirror::partition_phase::failed) clusters_.trace.violation("a write by a FAILED partition");
+    if (view().state == core::partition_state::failed) clusters_.trace.violation("a write by a FAILED partition");
   };
 }
 
-void sim_daemon::start() {
+void sim_daemon::start(bool recovers) {
+  mirror_.allow_mirroring(options_);
+  if (recovers) mirror_.recover();
   clusters_.trace.add("{}: starts", name_);
   look_at_lease();
   asio::co_spawn(clusters_.clock.context(), mirror_.run(), [this](std::exception_ptr failure) {
     if (failure) std::rethrow_exception(failure);
     ended_ = true;
     const auto& reason = mirror_.view().last_error;
-    clusters_.trace.add("{}: ended, {}, {}", name_, mirror::name(mirror_.view().phase), reason ? reason->message() : "no error");
+    clusters_.trace.add("{}: ended, {}, {}", name_, core::name(mirror_.view().state), reason ? reason->message() : "no error");
   });
 }
 
@@ -54,12 +56,12 @@ void sim_daemon::raise_producer_epoch() {
 
 void sim_daemon::stop() {
   clusters_.trace.add("{}: asked to stop", name_);
-  mirror_.stop();
+  mirror_.end();
 }
 
 void sim_daemon::crash() {
   clusters_.trace.add("{}: CRASH", name_);
-  mirror_.stop();
+  mirror_.end();
   destination_.sever();
   process_.kill();
 }

@@ -29,7 +29,8 @@ class sim_daemon {
  public:
   sim_daemon(sim_clusters& clusters, sim_random random, mirror::partition_options options, std::string name = "daemon");
 
-  void start();
+  // `recovers`: a person acts on a FAILED state that is recorded.
+  void start(bool recovers = true);
   void stop();
   void crash();
   // SIGSTOP and SIGCONT; `holds_requests`: what it was about to send leaves only when it is continued.
@@ -38,10 +39,11 @@ class sim_daemon {
   // Another partition of this mirror had to raise the epoch of the common producer ids.
   void raise_producer_epoch();
 
-  [[nodiscard]] bool ended() const noexcept { return ended_; }
+  // Does nothing more by itself: it has ended, or is FAILED until a person acts.
+  [[nodiscard]] bool ended() const { return ended_ || failed_for_good(); }
   [[nodiscard]] bool paused() const noexcept { return process_.paused(); }
   // FAILED until a person acts.
-  [[nodiscard]] bool failed_for_good() const { return ended_ && view().phase == mirror::partition_phase::failed && view().retry_attempt == -1; }
+  [[nodiscard]] bool failed_for_good() const { return view().state == core::partition_state::failed && view().retry_attempt == -1; }
   [[nodiscard]] const mirror::partition_view& view() const { return mirror_.view(); }
   [[nodiscard]] destination_client& destination() noexcept { return destination_; }
 
@@ -57,6 +59,7 @@ class sim_daemon {
   source_client source_;
   simulated_pool pool_;
   simulated_journal journal_;
+  mirror::partition_options options_;
   mirror::partition_mirror mirror_;
   bool ended_ = false;
 };

@@ -151,7 +151,7 @@ void seed_run::wait(sim_clock::duration limit, const std::function<bool()>& unti
     case drive_end::idle: return world_.trace.violation("{}: nothing is left that could happen", what);
     case drive_end::time_limit:
       return world_.trace.violation("{}: not within {} s; the mirror is {}, destination end {} of {}, start {} of {}", what,
-                                    std::chrono::duration_cast<seconds>(limit).count(), mirror::name(last().view().phase),
+                                    std::chrono::duration_cast<seconds>(limit).count(), core::name(last().view().state),
                                     world_.destination.log().end(), world_.source.log().end(), world_.destination.log().start(),
                                     world_.source.log().start());
   }
@@ -172,8 +172,8 @@ void seed_run::check_views() {
 // What an operator is shown is never ahead of what is so.
 void seed_run::check_view(const sim_daemon& daemon, watched& before) {
   const auto& view = daemon.view();
-  if (view.phase == mirror::partition_phase::preparing && before.was_mirroring) ++seen_["rounds failed"];
-  before.was_mirroring = view.phase == mirror::partition_phase::mirroring;
+  if (view.state == core::partition_state::preparing && before.was_mirroring) ++seen_["rounds failed"];
+  before.was_mirroring = view.state == core::partition_state::mirroring;
   if (view.destination_end > world_.destination.committed())
     world_.trace.violation("the mirror counts {} as mirrored, {} is replicated", view.destination_end, world_.destination.committed());
   if (view.destination_start > world_.destination.log().start())
@@ -194,7 +194,7 @@ bool seed_run::caught_up(const sim_daemon& daemon) const {
   const auto& view = daemon.view();
   const auto& destination = world_.destination;
   const auto end = world_.source.log().end();
-  return !restarting_ && view.phase == mirror::partition_phase::mirroring && view.destination_end == end && destination.log().end() == end &&
+  return !restarting_ && view.state == core::partition_state::mirroring && view.destination_end == end && destination.log().end() == end &&
          destination.high_watermark() == end &&
          (!world_.settings.deletes || destination.log().start() == world_.source.log().start());
 }
@@ -228,7 +228,7 @@ void seed_run::finish() {
 // Somebody else wrote one record, and nothing else went wrong: found, told with both offsets, nothing written after.
 void seed_run::finish_foreign() {
   // What is in the log before the position is proved counts as the mirror's; who wrote it is the alignment's question.
-  wait(minutes(5), [this] { return last().view().phase == mirror::partition_phase::mirroring; }, "beginning to mirror");
+  wait(minutes(5), [this] { return last().view().state == core::partition_state::mirroring; }, "beginning to mirror");
   if (!world_.trace.ok()) return;
   foreign_ = true;
   world_.checks.foreign_write();
@@ -238,7 +238,7 @@ void seed_run::finish_foreign() {
   wait(minutes(5), [this] { return last().ended(); }, "finding a foreign write");
   if (!world_.trace.ok()) return;
   const auto& view = last().view();
-  if (view.phase != mirror::partition_phase::failed || !view.last_error || view.last_error->code != errc::foreign_write)
+  if (view.state != core::partition_state::failed || !view.last_error || view.last_error->code != errc::foreign_write)
     return world_.trace.violation("a foreign write at {} ended in {}", *world_.destination.foreign_offset(),
                                   view.last_error ? view.last_error->message() : "nothing");
   const auto& text = view.last_error->context;
@@ -290,7 +290,7 @@ void seed_run::judge_after_failures(bool is_wrong, const std::string& difference
   start_daemon(false, "restarted");
   pass(minutes(5));
   if (!world_.trace.ok()) return;
-  const bool failed_again = last().view().phase == mirror::partition_phase::failed;
+  const bool failed_again = last().view().state == core::partition_state::failed;
   if (!failed_again && !caught_up(last())) return world_.trace.violation("a restart after FAILED neither fails nor catches up");
   const auto after = world_.checks.difference();
   if (!failed_again && (is_wrong || !after.empty()))

@@ -45,6 +45,21 @@ std::optional<mirror::slot_index> simulated_pool::index_of(destination_pid pid) 
   return std::nullopt;
 }
 
+asio::awaitable<result<void>> simulated_journal::record_standing(mirror::partition_standing standing) {
+  std::function<void()> reach = [this, standing = std::move(standing)] { state_.partition.standing = standing; };
+  co_return co_await writer_.write("record the state", std::move(reach));
+}
+
+asio::awaitable<result<void>> simulated_journal::record_stop_plan(mirror::stop_plan plan) {
+  std::function<void()> reach = [this, plan = std::move(plan)] { state_.partition.stop_plan = plan; };
+  co_return co_await writer_.write("record the stop plan", std::move(reach));
+}
+
+asio::awaitable<result<void>> simulated_journal::record_last_mirrored(std::int32_t, std::int64_t end) {
+  std::function<void()> reach = [this, end] { state_.partition.last_mirrored_end = end; };
+  co_return co_await writer_.write("record up to where it was mirrored", std::move(reach));
+}
+
 asio::awaitable<result<void>> simulated_journal::record_fill_plan(std::int64_t fill_to) {
   std::function<void()> reach = [this, fill_to] { state_.partition.fill_plan = fill_to; };
   co_return co_await writer_.write("record the fill plan", std::move(reach));

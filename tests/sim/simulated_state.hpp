@@ -19,6 +19,9 @@
 namespace mirrord::sim {
 
 struct state_record {
+  mirror::partition_standing standing;
+  std::optional<mirror::stop_plan> stop_plan;
+  std::int64_t last_mirrored_end = -1;
   std::optional<std::int64_t> fill_plan;
   std::optional<std::int64_t> hand_over;
   std::vector<mirror::remembered_open_slot> open_slots;
@@ -71,6 +74,11 @@ class simulated_journal final : public mirror::partition_journal {
       : state_(state), writer_(std::move(writer)), before_hand_over_(std::move(before_hand_over)),
         before_clear_fill_(std::move(before_clear_fill)) {}
 
+  [[nodiscard]] mirror::partition_standing standing() const override { return state_.partition.standing; }
+  asio::awaitable<result<void>> record_standing(mirror::partition_standing standing) override;
+  [[nodiscard]] std::optional<mirror::stop_plan> stop_plan() const override { return state_.partition.stop_plan; }
+  asio::awaitable<result<void>> record_stop_plan(mirror::stop_plan plan) override;
+  asio::awaitable<result<void>> record_last_mirrored(std::int32_t source_epoch, std::int64_t end) override;
   [[nodiscard]] std::optional<std::int64_t> fill_plan() const override { return state_.partition.fill_plan; }
   asio::awaitable<result<void>> record_fill_plan(std::int64_t fill_to) override;
   asio::awaitable<result<void>> clear_fill_plan() override;

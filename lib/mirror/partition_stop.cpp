@@ -1,0 +1,131 @@
+#include "mirror/partition_stop.hpp"
+
+#include "base/log.hpp"
+#include "mirror/prove_end.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+namespace mirrord::mirror {
+namespace {
+
+// The producers of this mirror's pool that the log shows, slots with an open transaction only where asked for.
+std::vector<destination_producer> own_producers(const producer_pool& pool, const std::vector<destination_producer>& all, bool open_only) {
+  std::vector<destination_producer> own;
+  for (const destination_producer& producer : all) {
+    if (open_only && !producer.open_since) continue;
+    if (pool.index_of(producer.pid)) own.push_back(producer);
+  }
+  return own;
+}
+
+std::int16_t highest_epoch(const std::vector<destination_producer>& producers, std::int16_t highest = -1) {
+  for (const destination_producer& producer : producers) highest = std::max(highest, producer.epoch);
+  return highest;
+}
+
+end_marker abort_of(const destination_producer& producer, std::int16_t epoch) {
+  return {producer.pid, epoch, false, std::max(0, producer.coordinator_epoch)};
+}
+
+// A plan that is carried out, or was given up half-way: what it has written by now, the log shows.
+bool is_under_way(const std::optional<stop_plan>& plan) { return plan && plan->end_offset < 0; }
+
+asio::awaitable<result<stop_plan>> make_plan(stop_ports ports, const proved_end& log, const stop_circumstances& circumstances) {
+  stop_plan plan;
+  plan.mirrored_end = log.end;
+  for (const destination_producer& producer : log.producers) {
+    if (!producer.open_since) continue;
+    if (ports.producers.index_of(producer.pid)) {
+      plan.open.push_back(producer.pid);
+    } else {
+      // Its own coordinator must end it: after a marker of ours it would still append one of its own.
+      log::warn("foreign_transaction_open", {{"partition", circumstances.partition}, {"producer_id", producer.pid.value},
+                                             {"first_offset", *producer.open_since}, {"action", "end it at its producer"}});
+    }
+  }
+  // Recorded when the partition was FAILED for somebody else's write: what follows it is not the source's.
+  const std::int64_t own_end = std::min(ports.journal.hand_over().value_or(log.end), log.end);
+  if (own_end < log.end) {
+    log::warn("foreign_records_kept", {{"partition", circumstances.partition}, {"mirrored_end", own_end}, {"log_end", log.end}});
+  }
+  if (auto recorded = co_await ports.journal.record_last_mirrored(circumstances.last_source_epoch, own_end); !recorded) {
+    co_return std::move(recorded.error());
+  }
+  const std::int16_t seen = highest_epoch(own_producers(ports.producers, log.producers, false), circumstances.highest_sent_epoch);
+  if (auto raised = co_await ports.producers.raise_above(seen); !raised) co_return std::move(raised.error());
+  plan.reset_epoch = ports.producers.epoch();
+  if (auto recorded = co_await ports.journal.record_stop_plan(plan); !recorded) co_return std::move(recorded.error());
+  co_return plan;
+}
+
+}  // namespace
+
+asio::awaitable<result<stopped_log>> stop_partition(stop_ports ports, stop_circumstances circumstances) {
+  const std::optional<stop_plan> begun = ports.journal.stop_plan();
+  const bool goes_on = is_under_way(begun);
+  auto log = co_await prove_end(ports.destination, ports.clock, circumstances.unclean || goes_on, circumstances.settle_time);
+  if (!log) co_return std::move(log.error());
+
+  stop_plan plan;
+  if (goes_on) {
+    plan = *begun;
+    // A marker of an earlier try that is still on its way comes under a lower epoch from here on.
+    const std::int16_t seen = highest_epoch(own_producers(ports.producers, log->producers, false), circumstances.highest_sent_epoch);
+    if (auto raised = co_await ports.producers.raise_above(seen); !raised) co_return std::move(raised.error());
+  } else {
+    auto made = co_await make_plan(ports, *log, circumstances);
+    if (!made) co_return std::move(made.error());
+    plan = std::move(*made);
+  }
+  if (ports.journal.hand_over()) {  // used up before anything is written
+    if (auto cleared = co_await ports.journal.clear_hand_over(); !cleared) co_return std::move(cleared.error());
+  }
+
+  const std::int16_t epoch = ports.producers.epoch();
+  std::vector<end_marker> aborts;
+  for (const destination_producer& open : own_producers(ports.producers, log->producers, true)) aborts.push_back(abort_of(open, epoch));
+  if (!aborts.empty()) {
+    if (auto marked = co_await ports.destination.mark(log->epoch, std::move(aborts)); !marked) co_return std::move(marked.error());
+  }
+
+  auto writer_pid = co_await ports.producers.at(core::writer_index);
+  if (!writer_pid) co_return std::move(writer_pid.error());
+  destination_producer writer{*writer_pid, -1, -1, -1, std::nullopt};
+  for (const destination_producer& producer : log->producers) {
+    if (producer.pid == *writer_pid) writer = producer;
+  }
+  if (!goes_on || writer.epoch < plan.reset_epoch) {
+    std::vector<end_marker> reset{abort_of(writer, epoch)};
+    if (auto marked = co_await ports.destination.mark(log->epoch, std::move(reset)); !marked) co_return std::move(marked.error());
+  }
+
+  auto written = co_await prove_end(ports.destination, ports.clock, false, circumstances.settle_time);
+  if (!written) co_return std::move(written.error());
+  const auto aborted = static_cast<std::int64_t>(plan.open.size());
+  if (const std::int64_t expected = plan.mirrored_end + aborted + 1; written->end != expected) {
+    // Nothing is out of place by it: all that was mirrored lies before.
+    log::warn("stop_end_unexpected", {{"partition", circumstances.partition}, {"expected_end", expected}, {"log_end", written->end}});
+  }
+  plan.end_offset = written->end;
+  if (auto recorded = co_await ports.journal.record_stop_plan(plan); !recorded) co_return std::move(recorded.error());
+  co_return stopped_log{plan.mirrored_end, aborted, plan.end_offset};
+}
+
+asio::awaitable<result<std::int64_t>> abort_late_transactions(stop_ports ports) {
+  auto epoch = co_await ports.destination.lead();
+  if (!epoch) co_return std::move(epoch.error());
+  auto producers = co_await ports.destination.producers(*epoch);
+  if (!producers) co_return std::move(producers.error());
+  const std::vector<destination_producer> open = own_producers(ports.producers, *producers, true);
+  if (open.empty()) co_return std::int64_t{0};
+  if (auto raised = co_await ports.producers.raise_above(highest_epoch(open)); !raised) co_return std::move(raised.error());
+  std::vector<end_marker> aborts;
+  for (const destination_producer& producer : open) aborts.push_back(abort_of(producer, ports.producers.epoch()));
+  if (auto marked = co_await ports.destination.mark(*epoch, std::move(aborts)); !marked) co_return std::move(marked.error());
+  co_return static_cast<std::int64_t>(open.size());
+}
+
+}  // namespace mirrord::mirror

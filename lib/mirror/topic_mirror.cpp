@@ -1,0 +1,181 @@
+#include "mirror/topic_mirror.hpp"
+
+#include "base/log.hpp"
+#include "mirror/kafka_source.hpp"
+#include "mirror/state_journal.hpp"
+#include "mirror/topic_settings.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace mirrord::mirror {
+namespace {
+
+using core::partition_state;
+
+}  // namespace
+
+struct topic_mirror::running_partition {
+  running_partition(const mirror_parts& parts, const topic_partition& tp, topic_id source_topic, mirrored_partition id, partition_options options)
+      : source(parts.source, parts.fetch_lanes, parts.context.clock, tp, source_topic),
+        destination(parts.context.executor, parts.context.destination, parts.lanes, parts.context.lease, tp),
+        journal(parts.context.state, parts.context.clock, std::move(id), parts.context.instance),
+        mirror(parts.context.executor, tp, {source, destination, parts.pool, journal, parts.context.clock, parts.context.random, parts.context.lease},
+               std::move(options)) {}
+
+  kafka_source source;
+  kafka_destination destination;
+  state_journal journal;
+  partition_mirror mirror;
+  bool runs = false;
+};
+
+topic_mirror::topic_mirror(mirror_parts parts, std::string name) : parts_(parts), name_(std::move(name)) {}
+
+topic_mirror::~topic_mirror() = default;
+
+void topic_mirror::take_up(topic_id destination_topic, topic_id source_topic, std::int32_t partitions) {
+  open_partitions(destination_topic, source_topic, partitions);
+  run_partitions();
+}
+
+void topic_mirror::run(prepared_topic prepared) {
+  last_error_.reset();
+  prepared_ = std::move(prepared);
+  ready_ = true;
+  open_partitions(prepared_.destination_topic, prepared_.source_topic, prepared_.partitions);
+  const partition_options allowed = options();
+  for (const auto& partition : partitions_) partition->mirror.allow_mirroring(allowed);
+  run_partitions();
+  log::info("topic_mirroring", {{"mirror", parts_.mirror}, {"topic", name_}, {"partitions", partitions_.size()}});
+}
+
+void topic_mirror::open_partitions(topic_id destination_topic, topic_id source_topic, std::int32_t count) {
+  destination_topic_ = destination_topic;
+  for (auto index = static_cast<std::int32_t>(partitions_.size()); index < count; ++index) {
+    mirrored_partition id{parts_.mirror, destination_topic, index};
+    partitions_.push_back(std::make_unique<running_partition>(parts_, topic_partition{name_, index}, source_topic, std::move(id), options()));
+    partitions_.back()->mirror.want(desired_);
+  }
+}
+
+// What is STOPPED and is to stay so needs nobody.
+void topic_mirror::run_partitions() {
+  for (const auto& partition : partitions_) {
+    if (partition->runs || (desired_ == core::desired_state::stopped && partition->mirror.view().state == partition_state::stopped)) continue;
+    partition->runs = true;
+    parts_.tasks.spawn(partition->mirror.run());
+  }
+}
+
+partition_options topic_mirror::options() const {
+  const settings& configured = parts_.context.configuration;
+  partition_options options;
+  options.hole_fill_max = configured.hole_fill_max;
+  options.audit_interval = configured.metadata_refresh_interval;
+  options.late_request_time = configured.destination.request_timeout * 3 / 2;  // as long as a request may be under way
+  options.advice = parts_.context.advice;
+  if (!ready_) return options;
+  options.batch_bytes_max = static_cast<std::size_t>(prepared_.batch_bytes_max);
+  options.fresh = prepared_.fresh;
+  options.marker_retention = prepared_.marker_retention;
+  return options;
+}
+
+void topic_mirror::want(core::desired_state desired) {
+  if (desired == desired_) return;
+  desired_ = desired;
+  if (desired != core::desired_state::mirroring) ready_ = false;  // prepared anew before it goes on
+  settings_refused_ = false;
+  log::info("topic_wanted", {{"mirror", parts_.mirror}, {"topic", name_}, {"mirror.name", parts_.mirror + std::string(core::suffix_of(desired))}});
+  for (const auto& partition : partitions_) partition->mirror.want(desired);
+  run_partitions();
+}
+
+bool topic_mirror::recover() {
+  bool any = false;
+  for (const auto& partition : partitions_) {
+    if (partition->mirror.view().state != partition_state::failed) continue;
+    any = true;
+    partition->mirror.recover();
+  }
+  if (any || last_error_) ready_ = false;
+  last_error_.reset();
+  return any;
+}
+
+void topic_mirror::end() {
+  for (const auto& partition : partitions_) partition->mirror.end();
+}
+
+void topic_mirror::note_failure(error reason) {
+  if (!last_error_ || last_error_->message() != reason.message()) {
+    log::error("topic_failed", {{"mirror", parts_.mirror}, {"topic", name_}, {"error", core::explain(reason, parts_.context.advice)}});
+  }
+  last_error_ = std::move(reason);
+}
+
+// A topic that came back under its name is another topic: its records must not follow the old ones.
+void topic_mirror::compare_with(const client::topic_info* source_topic) {
+  if (!ready_ || last_error_) return;
+  if (!source_topic || source_topic->error_code != 0) {
+    note_failure(fail(errc::not_found, fmt::format("source topic {} is deleted, or may not be read any more", name_)));
+  } else if (!prepared_.source_topic.is_zero() && source_topic->id != prepared_.source_topic) {
+    note_failure(fail(errc::diverged, fmt::format("source topic {} was deleted and created again: it was {}, now it is {}", name_,
+                                                  prepared_.source_topic.text(), source_topic->id.text())));
+  } else {
+    return;
+  }
+  for (const auto& partition : partitions_) partition->mirror.give_up(*last_error_);
+}
+
+asio::awaitable<void> topic_mirror::tend(bool again) {
+  co_await restore_cleanup_policy(again);
+  co_await restore_settings(again);
+}
+
+asio::awaitable<void> topic_mirror::restore_cleanup_policy(bool again) {
+  const std::string& wanted = prepared_.source_cleanup_policy;
+  if (!ready_ || prepared_.cleanup_policy == wanted || wanted.find("compact") == std::string::npos) co_return;
+  if (policy_refused_ && !again) co_return;
+  const bool copied = std::all_of(partitions_.begin(), partitions_.end(), [](const auto& p) { return p->mirror.view().caught_up_once; });
+  if (!copied) co_return;
+  topic_configs policy{{"cleanup.policy", wanted}};
+  auto set = co_await alter_topic(parts_.context.destination, name_, std::move(policy));
+  policy_refused_ = !set;
+  if (set) {
+    prepared_.cleanup_policy = wanted;
+    log::info("cleanup_policy_restored", {{"mirror", parts_.mirror}, {"topic", name_}, {"cleanup.policy", wanted}});
+  } else {
+    log::warn("cleanup_policy_not_restored", {{"mirror", parts_.mirror}, {"topic", name_}, {"error", core::explain(set.error(), parts_.context.advice)}});
+  }
+}
+
+asio::awaitable<void> topic_mirror::restore_settings(bool again) {
+  if (desired_ != core::desired_state::stopped || partitions_.empty() || (settings_refused_ && !again)) co_return;
+  const bool stopped = std::all_of(partitions_.begin(), partitions_.end(), [](const auto& p) { return p->mirror.view().state == partition_state::stopped; });
+  if (!stopped) co_return;
+  source_config_key key{parts_.mirror, destination_topic_};
+  const auto recorded = parts_.context.state.view().find(key);
+  if (!recorded) co_return;
+  auto restored = co_await restore_topic_settings(parts_.context.destination, parts_.context.destination_admin, name_, *recorded);
+  if (restored && desired_ == core::desired_state::stopped) restored = co_await parts_.context.state.erase(std::move(key));
+  settings_refused_ = !restored;
+  if (restored) {
+    log::info("topic_stopped", {{"mirror", parts_.mirror}, {"topic", name_}, {"partitions", partitions_.size()}});
+  } else {
+    log::warn("topic_settings_not_restored", {{"mirror", parts_.mirror}, {"topic", name_}, {"error", core::explain(restored.error(), parts_.context.advice)}});
+  }
+}
+
+topic_view topic_mirror::view() const {
+  topic_view shown;
+  shown.topic = name_;
+  shown.desired = desired_;
+  shown.last_error = last_error_;
+  for (const auto& partition : partitions_) shown.partitions.emplace(partition->mirror.id().partition, partition->mirror.view());
+  return shown;
+}
+
+}  // namespace mirrord::mirror
