@@ -84,7 +84,7 @@ void fields(Field& field, Record& r) {
     field(r.mirror), field(r.id), field(r.part);
   } else if constexpr (std::is_same_v<type, report_item>) {
     field(r.mirror), field(r.topic), field(r.partition), field(r.ok), field(r.state), field(r.source_end), field(r.destination_end);
-    field(r.retry_attempt), field(r.message);
+    field(r.retry_attempt), field(r.message), array(field, r.details);
   } else if constexpr (std::is_same_v<type, report_value>) {
     field(r.instance), field(r.parts), array(field, r.items);
   } else if constexpr (std::is_same_v<type, fill_plan_value>) {
@@ -253,6 +253,13 @@ std::optional<record_kind> kind_of(std::string_view key) noexcept {
 }
 
 template <class Key>
+std::string kind_prefix() {
+  field_writer w(string_form::plain);
+  w.out.int16(static_cast<std::int16_t>(Key::kind));
+  return string_of(w.out.own_bytes());
+}
+
+template <class Key>
 std::string key_prefix(std::string_view mirror) {
   field_writer w(string_form::plain);
   w.out.int16(static_cast<std::int16_t>(Key::kind));
@@ -298,6 +305,7 @@ inspection inspect(std::string_view key, std::optional<std::string_view> value) 
   template std::string encode_value<value>(const value&);                                        \
   template result<key> decode_key<key>(std::string_view);                                        \
   template result<std::optional<value>> decode_value<value>(std::string_view);                   \
+  template std::string kind_prefix<key>();                                                       \
   template std::string key_prefix<key>(std::string_view);
 
 MIRRORD_STATE_RECORD(mirror_key, mirror_value)
