@@ -138,7 +138,7 @@ asio::awaitable<result<void>> partition_mirror::mirror(core::partition_state nex
   // A retry that begins by itself stays FAILED on record, with its count, until it has come as far as it was.
   const bool is_retry = standing.state == core::partition_state::failed && standing.retry_attempt != -1;
   if (next != standing.state && !is_retry) {
-    auto recorded = co_await record({next, core::partition_state::unknown, view_.retry_attempt, {}});
+    auto recorded = co_await record_state(next, view_.retry_attempt);
     if (!recorded) co_return recorded;
   }
   if (view_.state != core::partition_state::failed) view_.state = core::partition_state::preparing;
@@ -155,9 +155,9 @@ asio::awaitable<result<void>> partition_mirror::mirror(core::partition_state nex
 
 asio::awaitable<result<void>> partition_mirror::pause() {
   view_.state = core::partition_state::pausing;
-  if (auto recorded = co_await record({core::partition_state::pausing, core::partition_state::unknown, 0, {}}); !recorded) co_return recorded;
+  if (auto recorded = co_await record_state(core::partition_state::pausing, 0); !recorded) co_return recorded;
   co_await remember_open_slots();
-  if (auto recorded = co_await record({core::partition_state::paused, core::partition_state::unknown, 0, {}}); !recorded) co_return recorded;
+  if (auto recorded = co_await record_state(core::partition_state::paused, 0); !recorded) co_return recorded;
   view_.state = core::partition_state::paused;
   view_.retry_attempt = 0;
   view_.last_error.reset();
@@ -168,7 +168,7 @@ asio::awaitable<result<void>> partition_mirror::pause() {
 asio::awaitable<result<void>> partition_mirror::stop() {
   const stop_ports ports{ports_.destination, ports_.producers, ports_.journal, ports_.clock};
   if (ports_.journal.standing().state != core::partition_state::stopping) {
-    auto recorded = co_await record({core::partition_state::stopping, core::partition_state::unknown, view_.retry_attempt, {}});
+    auto recorded = co_await record_state(core::partition_state::stopping, view_.retry_attempt);
     if (!recorded) co_return recorded;
   }
   view_.state = core::partition_state::stopping;
@@ -182,7 +182,7 @@ asio::awaitable<result<void>> partition_mirror::stop() {
   previous_ = {};
   if (!stopped) co_return std::move(stopped.error()).within(fmt::format("stop {}", id_.text()));
   view_.destination_end = stopped->end;
-  if (auto recorded = co_await record({core::partition_state::stopped, core::partition_state::unknown, 0, {}}); !recorded) co_return recorded;
+  if (auto recorded = co_await record_state(core::partition_state::stopped, 0); !recorded) co_return recorded;
   view_.state = core::partition_state::stopped;
   view_.retry_attempt = 0;
   view_.last_error.reset();
@@ -208,6 +208,13 @@ asio::awaitable<void> partition_mirror::abort_late() {
     }
     if (aborted && ports_.clock.now() >= until) co_return;
   }
+}
+
+asio::awaitable<result<void>> partition_mirror::record_state(core::partition_state state, std::int32_t retry_attempt) {
+  partition_standing standing;
+  standing.state = state;
+  standing.retry_attempt = retry_attempt;
+  return record(std::move(standing));
 }
 
 asio::awaitable<result<void>> partition_mirror::record(partition_standing standing) {
