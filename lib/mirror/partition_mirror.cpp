@@ -95,16 +95,17 @@ asio::awaitable<void> partition_mirror::run() {
   if (is_failed_for_good()) failed_for = desired_;
   while (!ending_ && ports_.lease.term() == term_) {
     interrupted_ = false;
+    const core::desired_state wanted = desired_;  // it can change while something is awaited
     const partition_standing standing = ports_.journal.standing();
-    const auto next = core::decide_next(standing.state, standing.failed_in, desired_);
+    const auto next = core::decide_next(standing.state, standing.failed_in, wanted);
     const bool mirrors = next == core::partition_state::preparing || next == core::partition_state::mirroring;
-    const bool waits_for_person = is_failed_for_good() && failed_for == desired_;
+    const bool waits_for_person = is_failed_for_good() && failed_for == wanted;
     const bool rests = next == core::partition_state::paused || next == core::partition_state::stopped;
     if (mirrors && verdict_) {
       const error reason = *std::exchange(verdict_, std::nullopt);
       round_may_end_ = false;
       co_await fail_for_good(reason, next);
-      failed_for = desired_;
+      failed_for = wanted;
       continue;
     }
     if (waits_for_person || rests || (mirrors && !allowed_)) {
@@ -116,13 +117,9 @@ asio::awaitable<void> partition_mirror::run() {
     auto ended = co_await act(next);
     if (ended) continue;
     if (ports_.lease.term() != term_) break;  // another owner may have come meanwhile: what we know must not be recorded
-    const bool foreign = ended.error().code == errc::foreign_write;
     co_await wait_before_retry(std::move(ended.error()), next);
-    if (is_failed_for_good()) failed_for = desired_;
-    if (!is_failed_for_good() && !ending_) continue;
-    if (ports_.lease.term() != term_) break;
-    co_await remember_open_slots();
-    if (foreign) co_await remember_own_end();
+    if (is_failed_for_good()) failed_for = wanted;
+    else if (ending_ && ports_.lease.term() == term_) co_await remember_open_slots();
   }
 }
 
@@ -135,10 +132,14 @@ asio::awaitable<result<void>> partition_mirror::act(core::partition_state next) 
 
 asio::awaitable<result<void>> partition_mirror::mirror(core::partition_state next) {
   const partition_standing standing = ports_.journal.standing();
+  if (const auto plan = ports_.journal.stop_plan()) {
+    co_return fail(errc::diverged, fmt::format("{}: its mirror was stopped at offset {}, and what follows there is not the source's; delete the "
+                                               "destination topic, so that it is mirrored anew", id_.text(), plan->mirrored_end));
+  }
   // A retry that begins by itself stays FAILED on record, with its count, until it has come as far as it was.
   const bool is_retry = standing.state == core::partition_state::failed && standing.retry_attempt != -1;
   if (next != standing.state && !is_retry) {
-    auto recorded = co_await record({next, core::partition_state::unknown, view_.retry_attempt, {}});
+    auto recorded = co_await record_state(next, view_.retry_attempt);
     if (!recorded) co_return recorded;
   }
   if (view_.state != core::partition_state::failed) view_.state = core::partition_state::preparing;
@@ -155,9 +156,9 @@ asio::awaitable<result<void>> partition_mirror::mirror(core::partition_state nex
 
 asio::awaitable<result<void>> partition_mirror::pause() {
   view_.state = core::partition_state::pausing;
-  if (auto recorded = co_await record({core::partition_state::pausing, core::partition_state::unknown, 0, {}}); !recorded) co_return recorded;
+  if (auto recorded = co_await record_state(core::partition_state::pausing, 0); !recorded) co_return recorded;
   co_await remember_open_slots();
-  if (auto recorded = co_await record({core::partition_state::paused, core::partition_state::unknown, 0, {}}); !recorded) co_return recorded;
+  if (auto recorded = co_await record_state(core::partition_state::paused, 0); !recorded) co_return recorded;
   view_.state = core::partition_state::paused;
   view_.retry_attempt = 0;
   view_.last_error.reset();
@@ -168,7 +169,7 @@ asio::awaitable<result<void>> partition_mirror::pause() {
 asio::awaitable<result<void>> partition_mirror::stop() {
   const stop_ports ports{ports_.destination, ports_.producers, ports_.journal, ports_.clock};
   if (ports_.journal.standing().state != core::partition_state::stopping) {
-    auto recorded = co_await record({core::partition_state::stopping, core::partition_state::unknown, view_.retry_attempt, {}});
+    auto recorded = co_await record_state(core::partition_state::stopping, view_.retry_attempt);
     if (!recorded) co_return recorded;
   }
   view_.state = core::partition_state::stopping;
@@ -182,7 +183,7 @@ asio::awaitable<result<void>> partition_mirror::stop() {
   previous_ = {};
   if (!stopped) co_return std::move(stopped.error()).within(fmt::format("stop {}", id_.text()));
   view_.destination_end = stopped->end;
-  if (auto recorded = co_await record({core::partition_state::stopped, core::partition_state::unknown, 0, {}}); !recorded) co_return recorded;
+  if (auto recorded = co_await record_state(core::partition_state::stopped, 0); !recorded) co_return recorded;
   view_.state = core::partition_state::stopped;
   view_.retry_attempt = 0;
   view_.last_error.reset();
@@ -208,6 +209,13 @@ asio::awaitable<void> partition_mirror::abort_late() {
     }
     if (aborted && ports_.clock.now() >= until) co_return;
   }
+}
+
+asio::awaitable<result<void>> partition_mirror::record_state(core::partition_state state, std::int32_t retry_attempt) {
+  partition_standing standing;
+  standing.state = state;
+  standing.retry_attempt = retry_attempt;
+  return record(std::move(standing));
 }
 
 asio::awaitable<result<void>> partition_mirror::record(partition_standing standing) {
@@ -284,6 +292,10 @@ asio::awaitable<void> partition_mirror::fail_for_good(error reason, core::partit
   view_.retry_attempt = -1;
   log::error("partition_failed", {{"partition", id_.text()}, {"destination_end", view_.destination_end},
                                   {"error", core::explain(reason, options_.advice)}});
+  if (ports_.lease.term() != term_) co_return;
+  co_await remember_open_slots();
+  // Before the state: a partition that is FAILED on record can be recovered, and must then know its own end.
+  if (reason.code == errc::foreign_write) co_await remember_own_end();
   co_await record_failure(reason, failed_in);
 }
 

@@ -103,6 +103,7 @@ class partition_mirror {
   asio::awaitable<result<void>> pause();
   asio::awaitable<result<void>> stop();
   asio::awaitable<void> abort_late();
+  asio::awaitable<result<void>> record_state(core::partition_state state, std::int32_t retry_attempt);
   asio::awaitable<result<void>> record(partition_standing standing);
   asio::awaitable<void> fail_for_good(error reason, core::partition_state failed_in);
   asio::awaitable<void> record_failure(const error& reason, core::partition_state failed_in);

@@ -110,8 +110,7 @@ asio::awaitable<result<void>> partition_round::fill_in_bulk(std::int64_t offset)
 }
 
 asio::awaitable<result<void>> partition_round::mirror() {
-  const partition_standing standing{core::partition_state::mirroring, core::partition_state::unknown, view_.retry_attempt, {}};
-  if (auto recorded = co_await record(standing); !recorded) co_return recorded;
+  if (auto recorded = co_await record_mirroring(view_.retry_attempt); !recorded) co_return recorded;
   view_.state = core::partition_state::mirroring;
   last_audit_ = ports_.clock.now();
 
@@ -133,7 +132,7 @@ asio::awaitable<result<void>> partition_round::mirror() {
     ended = co_await write_chunk(std::move(*next));
     show_progress();  // an empty chunk can be what tells that we have caught up
     if (ended) ended = co_await audit_if_due();
-    if (ended && made_progress_) ended = co_await record({core::partition_state::mirroring, core::partition_state::unknown, 0, {}});
+    if (ended && made_progress_) ended = co_await record_mirroring(0);
     if (ended) co_await record_long_transactions();
   }
   reader_may_go_on_ = false;
@@ -290,7 +289,10 @@ std::vector<remembered_open_slot> partition_round::open_slots() const {
 }
 
 // Only what is new.
-asio::awaitable<result<void>> partition_round::record(partition_standing standing) {
+asio::awaitable<result<void>> partition_round::record_mirroring(std::int32_t retry_attempt) {
+  partition_standing standing;
+  standing.state = core::partition_state::mirroring;
+  standing.retry_attempt = retry_attempt;
   if (standing == recorded_) co_return result<void>{};
   if (ports_.lease.term() != term_) co_return fail(errc::fenced, fmt::format("{}: this process was stopped for a while", id_.text()));
   recorded_ = standing;

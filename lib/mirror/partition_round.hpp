@@ -49,7 +49,7 @@ class partition_round {
   asio::awaitable<result<void>> trim(std::int64_t offset);
   asio::awaitable<result<void>> audit_if_due();
   asio::awaitable<result<void>> hand_over();
-  asio::awaitable<result<void>> record(partition_standing standing);
+  asio::awaitable<result<void>> record_mirroring(std::int32_t retry_attempt);
   [[nodiscard]] std::vector<remembered_open_slot> open_slots() const;
 
   asio::awaitable<result<void>> read_ahead(std::int64_t from);

@@ -30,9 +30,6 @@ end_marker abort_of(const destination_producer& producer, std::int16_t epoch) {
   return {producer.pid, epoch, false, std::max(0, producer.coordinator_epoch)};
 }
 
-// A plan that is carried out, or was given up half-way: what it has written by now, the log shows.
-bool is_under_way(const std::optional<stop_plan>& plan) { return plan && plan->end_offset < 0; }
-
 asio::awaitable<result<stop_plan>> make_plan(stop_ports ports, const proved_end& log, const stop_circumstances& circumstances) {
   stop_plan plan;
   plan.mirrored_end = log.end;
@@ -65,7 +62,9 @@ asio::awaitable<result<stop_plan>> make_plan(stop_ports ports, const proved_end&
 
 asio::awaitable<result<stopped_log>> stop_partition(stop_ports ports, stop_circumstances circumstances) {
   const std::optional<stop_plan> begun = ports.journal.stop_plan();
-  const bool goes_on = is_under_way(begun);
+  // All is written, and only the state was not recorded.
+  if (begun && begun->end_offset >= 0) co_return stopped_log{begun->mirrored_end, static_cast<std::int64_t>(begun->open.size()), begun->end_offset};
+  const bool goes_on = begun.has_value();
   auto log = co_await prove_end(ports.destination, ports.clock, circumstances.unclean || goes_on, circumstances.settle_time);
   if (!log) co_return std::move(log.error());
 

@@ -47,6 +47,9 @@ class destination_client final : public mirror::destination_log {
   // Asked before each append or marker leaves.
   std::function<void()> on_write = [] {};
 
+  // What is written from here on does not follow the source.
+  void forget_foreign_write() { told_of_foreign_write_at_.reset(); }
+
  private:
   struct call;
   struct connection;

@@ -62,6 +62,7 @@ sim_daemon& scenario::start(bool fresh) {
   auto with = options;
   with.fresh = fresh;
   daemons.push_back(std::make_unique<sim_daemon>(clusters, sim_random(10 * seed + 3 + daemons.size()), with));
+  daemons.back()->want(desired);
   daemons.back()->start();
   return *daemons.back();
 }
@@ -83,6 +84,11 @@ void scenario::run_until(minutes limit, const std::function<bool()>& until) {
 void scenario::stop() {
   daemon().stop();
   run_until(minutes(1), [this] { return daemon().ended(); });
+}
+
+void scenario::want(core::desired_state wanted) {
+  desired = wanted;
+  if (!daemons.empty()) daemon().want(wanted);
 }
 
 void scenario::restart_in_order() {

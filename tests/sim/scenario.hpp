@@ -33,6 +33,9 @@ struct scenario {
   void crash_and_restart();
   // Said with a failure: how to come back to it.
   void record_source_of_failure(std::string text) { came_from_ = std::move(text); }
+  // A wish, now and for all daemons to come.
+  void want(core::desired_state wanted);
+  void run_until(std::chrono::minutes limit, const std::function<bool()>& until);
   void pass(std::chrono::milliseconds length);
   void pass_one_event();
   // Runs until the destination has all of the source's log and the mirror knows it, then compares.
@@ -55,13 +58,12 @@ struct scenario {
   network_faults to_destination;
   sim_clusters clusters{clock, trace, source, destination, state, checks, from_source, to_destination};
   mirror::partition_options options;
+  core::desired_state desired = core::desired_state::mirroring;  // of the daemons that start from here on
   std::chrono::milliseconds record_age{1'000};
   std::vector<std::unique_ptr<sim_daemon>> daemons;
 
  private:
   [[nodiscard]] batch_spec batch(int records, std::int64_t producer);
-  void run_until(std::chrono::minutes limit, const std::function<bool()>& until);
-
   std::map<std::int64_t, std::int32_t> sequences_;
   bool restarting_ = false;
   std::string came_from_;

@@ -59,6 +59,12 @@ void sim_daemon::stop() {
   mirror_.end();
 }
 
+void sim_daemon::want(core::desired_state desired) {
+  clusters_.trace.add("{}: wanted '{}'", name_, core::suffix_of(desired));
+  if (desired == core::desired_state::stopped) destination_.forget_foreign_write();  // a stop ends the log whatever is in it
+  mirror_.want(desired);
+}
+
 void sim_daemon::crash() {
   clusters_.trace.add("{}: CRASH", name_);
   mirror_.end();

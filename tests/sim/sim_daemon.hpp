@@ -32,6 +32,7 @@ class sim_daemon {
   // `recovers`: a person acts on a FAILED state that is recorded.
   void start(bool recovers = true);
   void stop();
+  void want(core::desired_state desired);
   void crash();
   // SIGSTOP and SIGCONT; `holds_requests`: what it was about to send leaves only when it is continued.
   void pause(bool holds_requests);
@@ -40,7 +41,7 @@ class sim_daemon {
   void raise_producer_epoch();
 
   // Does nothing more by itself: it has ended, or is FAILED until a person acts.
-  [[nodiscard]] bool ended() const { return ended_ || failed_for_good(); }
+  [[nodiscard]] bool ended() const { return ended_ || (failed_for_good() && clusters_.state.partition.standing.state == core::partition_state::failed); }
   [[nodiscard]] bool paused() const noexcept { return process_.paused(); }
   // FAILED until a person acts.
   [[nodiscard]] bool failed_for_good() const { return view().state == core::partition_state::failed && view().retry_attempt == -1; }

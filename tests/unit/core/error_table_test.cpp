@@ -123,6 +123,7 @@ TEST_CASE("every code of ours", "[error_table]") {
       {errc::not_found, count_attempt},
       {errc::invalid, fail_partition},
       {errc::io, count_attempt},
+      {errc::recorded, fail_partition},
   };
   int codes = 0;
   for (int code = 0; code <= 255 && name(static_cast<errc>(code)) != "unknown"; ++code, ++codes) {
