@@ -1,3 +1,4 @@
+#include "settings/config_file.hpp"
 #include "settings/sections.hpp"
 #include "settings/settings.hpp"
 #include "settings/value_text.hpp"
@@ -7,7 +8,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <fstream>
 #include <functional>
 #include <optional>
 #include <span>
@@ -15,9 +15,6 @@
 
 namespace mirrord {
 namespace {
-
-// A configuration of 10,000 mirrors fits; a device or a core file given by mistake does not.
-constexpr std::size_t config_file_max = 16 * 1024 * 1024;
 
 // librdkafka wants this much room for the frame around a full fetch.
 constexpr std::int64_t frame_overhead = 512;
@@ -30,12 +27,6 @@ struct child_section {
 
 std::string join_path(std::string_view path, std::string_view key) {
   return path.empty() ? std::string(key) : fmt::format("{}.{}", path, key);
-}
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
-  return text;
 }
 
 class loader {
@@ -94,8 +85,7 @@ class loader {
     std::vector<std::string_view> known;
     for (const auto& child : children) known.push_back(child.key);
     for (const auto& row : rows) known.push_back(row.key);
-    if (const auto near = nearest_key(entry.key, known); !near.empty()) return fmt::format("{}; did you mean {}?", text, near);
-    return fmt::format("{}; known here: {}", text, fmt::join(known, ", "));
+    return text + suggest_key(entry.key, known);
   }
 
   std::optional<field_value> read_value(const field_rules& rules, const yaml_node& node, const std::string& key) {
@@ -115,14 +105,16 @@ class loader {
     std::vector<std::string> values;
     const std::size_t problems_before = problems_.list.size();
     if (node.kind == yaml_kind::list) {
+      field_rules item_rules = rules;
+      item_rules.kind = value_kind::text;
       for (std::size_t i = 0; i < node.items.size(); ++i) {
         const auto& item = node.items[i];
         const std::string item_key = fmt::format("{}[{}]", key, i);
         if (item.kind != yaml_kind::scalar) report(item, item_key, "must be a single value");
-        else if (auto value = read_scalar(rules, item, item.text, item_key)) values.push_back(std::get<std::string>(std::move(*value)));
+        else if (auto value = read_scalar(item_rules, item, item.text, item_key)) values.push_back(std::get<std::string>(std::move(*value)));
       }
     } else if (node.kind == yaml_kind::scalar && rules.comma_separated) {
-      split_commas(rules, node, key, values);
+      if (auto split = read_scalar(rules, node, node.text, key)) values = std::get<std::vector<std::string>>(std::move(*split));
     } else {
       report(node, key, "must be a list: [first, second]");
     }
@@ -134,72 +126,24 @@ class loader {
     return field_value(std::move(values));
   }
 
-  // References are resolved before the split: one variable may hold the whole list.
-  void split_commas(const field_rules& rules, const yaml_node& node, const std::string& key, std::vector<std::string>& values) {
-    const auto whole = expand_references(node.text);
-    if (!whole) {
-      report(node, key, whole.error().context);
-      return;
-    }
-    std::string_view rest = *whole;
-    while (true) {
-      const auto comma = rest.find(',');
-      const auto item = trimmed(rest.substr(0, comma));
-      if (auto value = parse_scalar(rules, item)) values.emplace_back(item);
-      else report(node, key, described(rules, node.text, value.error().context));
-      if (comma == std::string_view::npos) return;
-      rest.remove_prefix(comma + 1);
-    }
-  }
-
   std::optional<field_value> read_scalar(const field_rules& rules, const yaml_node& at, const std::string& text, const std::string& key) {
-    const auto expanded = expand_references(text);
-    if (!expanded) {
-      report(at, key, expanded.error().context);
-      return std::nullopt;
-    }
-    auto value = parse_scalar(rules, *expanded);
-    if (!value) {
-      report(at, key, described(rules, text, value.error().context));
-      return std::nullopt;
-    }
-    return std::move(*value);
-  }
-
-  // Quotes what stands in the file, never what a reference resolved to, and nothing at all of a secret.
-  static std::string described(const field_rules& rules, std::string_view written, const std::string& problem) {
-    return rules.secret ? problem : fmt::format("'{}': {}", written, problem);
+    std::vector<std::string> texts;
+    auto value = read_field_text(rules, text, texts);
+    for (auto& problem : texts) report(at, key, std::move(problem));
+    return value;
   }
 
   void read_connection(const yaml_node& node, const std::string& path, connection_settings& out) {
     const std::size_t problems_before = problems_.list.size();
     read_section(node, path, connection_fields(), out, {});
-    if (problems_.list.size() == problems_before) check_connection(node, path, out);
+    if (problems_.list.size() == problems_before) report_conflicts(node, path, out);
   }
 
-  void check_connection(const yaml_node& node, const std::string& path, const connection_settings& c) {
-    const auto at = [&](std::string_view key) -> const yaml_node& {
-      const auto* entry = node.find(key);
-      return entry == nullptr ? node : entry->value;
-    };
-    const auto require = [&](bool holds, std::string_view key, std::string text) {
-      if (!holds) report(at(key), join_path(path, key), std::move(text));
-    };
-    const std::string required_with = fmt::format("required with security.protocol {}", name(c.security_protocol));
-    const std::string no_effect_with = fmt::format("has no effect with security.protocol {}", name(c.security_protocol));
-    const bool own_certificate = !c.ssl_certificate_location.empty();
-    const bool own_key = !c.ssl_key_location.empty();
-    const bool sasl = uses_sasl(c.security_protocol);
-    const bool tls = uses_tls(c.security_protocol);
-    require(!sasl || !c.sasl_username.empty(), "sasl.username", required_with);
-    require(!sasl || !c.sasl_password.empty(), "sasl.password", required_with);
-    require(sasl || c.sasl_username.empty(), "sasl.username", no_effect_with);
-    require(sasl || c.sasl_password.empty(), "sasl.password", no_effect_with);
-    require(tls || c.ssl_ca_location.empty(), "ssl.ca.location", no_effect_with);
-    require(tls || !own_certificate, "ssl.certificate.location", no_effect_with);
-    require(!own_certificate || own_key, "ssl.key.location", "required with ssl.certificate.location");
-    require(!own_key || own_certificate, "ssl.certificate.location", "required with ssl.key.location");
-    require(c.reconnect_backoff <= c.reconnect_backoff_max, "reconnect.backoff.max.ms", "must not be below reconnect.backoff.ms");
+  void report_conflicts(const yaml_node& node, const std::string& path, const connection_settings& c) {
+    for (auto& conflict : conflicts_in(c)) {
+      const auto* entry = node.find(conflict.key);
+      report(entry == nullptr ? node : entry->value, join_path(path, conflict.key), std::move(conflict.text));
+    }
   }
 
   void read_mirrors(const yaml_node& node, const std::string& path, std::vector<mirror_settings>& out) {
@@ -264,17 +208,9 @@ config_result load_config_text(std::string_view text, std::string file) {
 }
 
 config_result load_config(const std::string& path) {
-  const auto unreadable = [&](std::string text) { return config_problems{{{path, 1, 1, {}, std::move(text)}}}; };
-  std::ifstream in(path, std::ios::binary);
-  if (!in) return unreadable("the file cannot be opened");
-  std::string text;
-  char buffer[16 * 1024];
-  while (in.read(buffer, sizeof buffer) || in.gcount() > 0) {
-    text.append(buffer, static_cast<std::size_t>(in.gcount()));
-    if (text.size() > config_file_max) return unreadable("too large for a configuration file");
-  }
-  if (in.bad() || !in.eof()) return unreadable("the file cannot be read");
-  return load_config_text(text, path);
+  const auto text = read_config_file(path);
+  if (!text) return config_problems{{{path, 1, 1, {}, text.error().context}}};
+  return load_config_text(*text, path);
 }
 
 }  // namespace mirrord

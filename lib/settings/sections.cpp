@@ -1,5 +1,6 @@
 #include "settings/sections.hpp"
 
+#include "settings/mirror_name.hpp"
 #include "settings/topic_filter.hpp"
 #include "settings/value_text.hpp"
 
@@ -14,7 +15,6 @@ namespace {
 
 constexpr std::int64_t int32_max = std::numeric_limits<std::int32_t>::max();
 constexpr std::int64_t int16_max = std::numeric_limits<std::int16_t>::max();
-constexpr std::size_t mirror_name_max = 249;  // KIP-1279: the rules of topic names
 
 struct endpoint {
   std::string_view host;
@@ -50,17 +50,6 @@ std::string check_listen(std::string_view text) {
     return "must be a numeric address with a port: 127.0.0.1:8489 or [::1]:8489";
   }
   return check_port(port, 0);
-}
-
-std::string check_mirror_name(std::string_view name) {
-  if (name.empty()) return "must not be empty";
-  if (name == "." || name == "..") return "must not be . or ..";
-  if (name.size() > mirror_name_max) return fmt::format("must have at most {} characters", mirror_name_max);
-  if (!is_topic_name(name)) return "only letters, digits, '.', '_' and '-' are allowed";
-  for (const std::string_view suffix : {".stopped", ".paused", ".removed"}) {
-    if (name.ends_with(suffix)) return fmt::format("must not end in {}, which marks a topic's state", suffix);
-  }
-  return {};
 }
 
 std::string check_ownership(std::string_view text) {
@@ -187,7 +176,7 @@ const std::vector<field<mirror_settings>>& mirror_fields() {
                                    .kind = value_kind::text,
                                    .doc = "Name of the mirror: letters, digits, '.', '_' and '-'; unique; never reused for another source.",
                                    .required = true,
-                                   .check = check_mirror_name},
+                                   .check = mirror_name_problem},
                                   [](auto& m) -> auto& { return m.name; }),
       make_field<mirror_settings>({.key = "topics.include",
                                    .kind = value_kind::list,
@@ -298,6 +287,29 @@ const std::vector<field<connection_settings>>& connection_fields() {
                                       [](auto& c) -> auto& { return c.receive_message_max_bytes; }),
   };
   return rows;
+}
+
+std::vector<connection_conflict> conflicts_in(const connection_settings& c) {
+  std::vector<connection_conflict> found;
+  const auto require = [&](bool holds, std::string_view key, std::string text) {
+    if (!holds) found.push_back({key, std::move(text)});
+  };
+  const std::string required_with = fmt::format("required with security.protocol {}", name(c.security_protocol));
+  const std::string no_effect_with = fmt::format("has no effect with security.protocol {}", name(c.security_protocol));
+  const bool own_certificate = !c.ssl_certificate_location.empty();
+  const bool own_key = !c.ssl_key_location.empty();
+  const bool sasl = uses_sasl(c.security_protocol);
+  const bool tls = uses_tls(c.security_protocol);
+  require(!sasl || !c.sasl_username.empty(), "sasl.username", required_with);
+  require(!sasl || !c.sasl_password.empty(), "sasl.password", required_with);
+  require(sasl || c.sasl_username.empty(), "sasl.username", no_effect_with);
+  require(sasl || c.sasl_password.empty(), "sasl.password", no_effect_with);
+  require(tls || c.ssl_ca_location.empty(), "ssl.ca.location", no_effect_with);
+  require(tls || !own_certificate, "ssl.certificate.location", no_effect_with);
+  require(!own_certificate || own_key, "ssl.key.location", "required with ssl.certificate.location");
+  require(!own_key || own_certificate, "ssl.certificate.location", "required with ssl.key.location");
+  require(c.reconnect_backoff <= c.reconnect_backoff_max, "reconnect.backoff.max.ms", "must not be below reconnect.backoff.ms");
+  return found;
 }
 
 std::string_view replacement_of(std::string_view java_key) noexcept {

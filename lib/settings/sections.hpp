@@ -7,6 +7,7 @@
 #include "settings/field_table.hpp"
 #include "settings/settings.hpp"
 
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -15,6 +16,13 @@ namespace mirrord {
 [[nodiscard]] const std::vector<field<settings>>& daemon_fields();
 [[nodiscard]] const std::vector<field<mirror_settings>>& mirror_fields();
 [[nodiscard]] const std::vector<field<connection_settings>>& connection_fields();
+
+// What the rows cannot see: keys that need each other or exclude each other. `key` is the one to change.
+struct connection_conflict {
+  std::string_view key;
+  std::string text;
+};
+[[nodiscard]] std::vector<connection_conflict> conflicts_in(const connection_settings& connection);
 
 // The keys whose value is a section (or a list of sections) of its own.
 inline constexpr std::string_view destination_key = "destination";

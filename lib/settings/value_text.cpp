@@ -180,6 +180,42 @@ result<field_value> parse_scalar(const field_rules& rules, std::string_view text
   return field_value(std::string(text));
 }
 
+namespace {
+
+std::string described(const field_rules& rules, std::string_view written, const std::string& problem) {
+  return rules.secret ? problem : fmt::format("'{}': {}", written, problem);
+}
+
+}  // namespace
+
+std::optional<field_value> read_field_text(const field_rules& rules, std::string_view written, std::vector<std::string>& problems) {
+  const auto expanded = expand_references(written);
+  if (!expanded) {
+    problems.push_back(expanded.error().context);
+    return std::nullopt;
+  }
+  if (rules.kind != value_kind::list) {
+    auto value = parse_scalar(rules, *expanded);
+    if (value) return std::move(*value);
+    problems.push_back(described(rules, written, value.error().context));
+    return std::nullopt;
+  }
+  // Split only now: one variable may hold the whole list.
+  std::vector<std::string> items;
+  const std::size_t problems_before = problems.size();
+  std::string_view rest = *expanded;
+  while (true) {
+    const auto comma = rest.find(',');
+    const auto item = trimmed(rest.substr(0, comma));
+    if (auto value = parse_scalar(rules, item)) items.emplace_back(item);
+    else problems.push_back(described(rules, written, value.error().context));
+    if (comma == std::string_view::npos) break;
+    rest.remove_prefix(comma + 1);
+  }
+  if (problems.size() > problems_before) return std::nullopt;
+  return field_value(std::move(items));
+}
+
 std::string format_value(const field_rules& rules, const field_value& value) {
   switch (rules.kind) {
     case value_kind::boolean: return std::get<bool>(value) ? "true" : "false";
@@ -233,6 +269,17 @@ std::string_view nearest_key(std::string_view key, const std::vector<std::string
     }
   }
   return best;
+}
+
+std::string suggest_key(std::string_view key, const std::vector<std::string_view>& known) {
+  if (const auto near = nearest_key(key, known); !near.empty()) return fmt::format("; did you mean {}?", near);
+  return fmt::format("; known here: {}", fmt::join(known, ", "));
+}
+
+std::string_view trimmed(std::string_view text) noexcept {
+  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
+  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
+  return text;
 }
 
 }  // namespace mirrord

@@ -7,6 +7,7 @@
 #include "settings/field_table.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,6 +29,10 @@ namespace mirrord {
 // The value of a scalar under a row's rules, bounds included; for a list, one item of it as a text.
 [[nodiscard]] result<field_value> parse_scalar(const field_rules& rules, std::string_view text);
 
+// A key's value as a person wrote it in one text: references resolved, a comma-separated list split. What is wrong is
+// appended to `problems`; they quote what is written, never what a reference resolved to, and nothing at all of a secret.
+[[nodiscard]] std::optional<field_value> read_field_text(const field_rules& rules, std::string_view written, std::vector<std::string>& problems);
+
 // The inverse of parse_scalar, in the largest unit that divides: "1MiB", "500ms"; texts and list items in double quotes.
 [[nodiscard]] std::string format_value(const field_rules& rules, const field_value& value);
 
@@ -36,5 +41,11 @@ namespace mirrord {
 
 // The known key with the smallest edit distance, or empty if none is near enough to be meant.
 [[nodiscard]] std::string_view nearest_key(std::string_view key, const std::vector<std::string_view>& known);
+
+// What to tell about an unknown key: "; did you mean lanes?", or the known ones where none is near.
+[[nodiscard]] std::string suggest_key(std::string_view key, const std::vector<std::string_view>& known);
+
+// Without spaces and tabs at both ends.
+[[nodiscard]] std::string_view trimmed(std::string_view text) noexcept;
 
 }  // namespace mirrord

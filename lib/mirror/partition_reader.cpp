@@ -1,0 +1,162 @@
+#include "mirror/partition_reader.hpp"
+
+#include "client/backoff.hpp"
+#include "core/error_table.hpp"
+#include "mirror/partition_query.hpp"
+#include "wire/fetch.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace mirrord::mirror {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto patience = 60s;  // an election or a broker's restart is over by then
+constexpr auto first_pause = 100ms;
+constexpr auto longest_pause = 5'000ms;
+constexpr std::int32_t fetch_bytes_max = 2 * 1024 * 1024;
+constexpr std::int32_t fetch_bytes_min = 64 * 1024;
+
+bool passes(const error& e) {
+  const auto then = core::decide_consequence(e);
+  return e.code != errc::cancelled && (then == core::consequence::start_over || then == core::consequence::wait_for_cluster);
+}
+
+}  // namespace
+
+asio::awaitable<void> read_pace::wait(clock_port& clock) {
+  while (bytes_per_second_ > 0 && clock.now() < free_at_) co_await clock.sleep(free_at_ - clock.now());
+}
+
+void read_pace::note(std::int64_t bytes, clock_port::duration now) {
+  bytes_ += bytes;
+  if (bytes_per_second_ == 0) return;
+  const std::chrono::duration<double> takes(static_cast<double>(bytes) / static_cast<double>(bytes_per_second_));
+  free_at_ = std::max(free_at_, now) + std::chrono::duration_cast<clock_port::duration>(takes);
+}
+
+template <class T>
+asio::awaitable<result<T>> partition_reader::retried(std::function<asio::awaitable<result<T>>()> attempt) {
+  client::backoff pauses(first_pause, longest_pause);
+  const auto until = context_.clock.now() + patience;
+  while (true) {
+    auto got = co_await attempt();
+    if (got) {
+      if (pauses.failures() > 0) context_.note_trouble({});
+      co_return got;
+    }
+    error failure = std::move(got.error()).within(context_.cluster_name);
+    if (!passes(failure) || context_.clock.now() >= until) co_return failure;
+    context_.note_trouble(failure.message());
+    co_await context_.clock.sleep(pauses.after_failure(context_.random.uniform()));
+  }
+}
+
+asio::awaitable<result<core::log_bounds>> partition_reader::bounds() {
+  std::function<asio::awaitable<result<core::log_bounds>>()> attempt = [this] { return bounds_once(); };
+  co_return co_await retried<core::log_bounds>(std::move(attempt));
+}
+
+// All three of one answer: read one after the other, the log could move between them.
+asio::awaitable<result<core::log_bounds>> partition_reader::bounds_once() {
+  auto leader = co_await context_.cluster.leader_of(tp_);
+  if (!leader) co_return std::move(leader.error());
+  auto end = co_await list_offset(context_.cluster, tp_, *leader, wire::latest_timestamp);
+  if (!end) co_return std::move(end.error());
+  auto got = co_await fetch(*leader, *end, 1);
+  if (!got) co_return std::move(got.error());
+  if (got->bounds.start < 0) {
+    auto start = co_await list_offset(context_.cluster, tp_, *leader, wire::earliest_timestamp);
+    if (!start) co_return std::move(start.error());
+    got->bounds.start = *start;
+  }
+  co_return got->bounds;
+}
+
+asio::awaitable<void> partition_reader::read(std::int64_t from, std::int64_t to, bounded_queue<result<read_chunk>>& queue) {
+  bool wanted = true;
+  while (wanted && from < to) {
+    co_await context_.pace.wait(context_.clock);
+    std::function<asio::awaitable<result<read_chunk>>()> attempt = [this, from, to] { return read_once(from, to); };
+    auto chunk = co_await retried<read_chunk>(std::move(attempt));
+    if (chunk) from = chunk->known_to;
+    else to = from;
+    wanted = co_await queue.push(std::move(chunk));
+  }
+  queue.close();
+}
+
+asio::awaitable<result<read_chunk>> partition_reader::read_once(std::int64_t from, std::int64_t to) {
+  auto leader = co_await context_.cluster.leader_of(tp_);
+  if (!leader) co_return std::move(leader.error());
+  const auto limit = context_.pace.bytes_per_second() == 0 ? fetch_bytes_max : std::clamp<std::int64_t>(context_.pace.bytes_per_second(), fetch_bytes_min, fetch_bytes_max);
+  auto got = co_await fetch(*leader, from, static_cast<std::int32_t>(limit));
+  read_chunk chunk;
+  chunk.from = chunk.known_to = from;
+  if (!got) {
+    if (got.error().broker_code != static_cast<std::int16_t>(kafka_error::offset_out_of_range)) co_return std::move(got.error());
+    auto start = co_await list_offset(context_.cluster, tp_, *leader, wire::earliest_timestamp);
+    if (!start) co_return std::move(start.error());
+    if (*start <= from) co_return fail(errc::diverged, fmt::format("{}: the log has got shorter and ends before offset {} now", tp_.text(), from));
+    chunk.from = chunk.known_to = *start;
+    co_return chunk;
+  }
+  context_.pace.note(static_cast<std::int64_t>(got->records.size()), context_.clock.now());
+  chunk.owner = got->frame;
+  wire::batch_cursor cursor(got->records);
+  while (true) {
+    auto batch = cursor.next();
+    if (!batch) co_return std::move(batch.error()).within(fmt::format("{} from offset {} on", tp_.text(), from));
+    if (!*batch) break;
+    if ((*batch)->header.next_offset() <= from) continue;
+    chunk.known_to = std::max(chunk.known_to, (*batch)->header.next_offset());
+    chunk.batches.push_back(**batch);
+  }
+  if (chunk.batches.empty() && cursor.partial_tail_bytes() > 0) {
+    co_return fail(errc::limit_exceeded, fmt::format("{}: the batch at offset {} does not fit into one answer", tp_.text(), from));
+  }
+  if (chunk.batches.empty()) {
+    if (got->bounds.high_watermark < to) co_return fail(errc::diverged, fmt::format("{}: the log has got shorter and ends at {} now, before {}", tp_.text(), got->bounds.high_watermark, to));
+    chunk.known_to = to;  // compaction has left nothing there
+  }
+  co_return chunk;
+}
+
+asio::awaitable<result<partition_reader::answer>> partition_reader::fetch(client::leader leader, std::int64_t offset, std::int32_t bytes_max) {
+  auto connection = co_await context_.cluster.connection_to(leader.broker, context_.connection_index);
+  if (!connection) co_return note_leader_error(context_.cluster, tp_, leader.epoch, std::move(connection.error()));
+  const auto* topic = context_.cluster.metadata().find_topic(tp_.topic);
+  wire::fetch_request_partition partition;
+  partition.partition = tp_.partition;
+  partition.current_leader_epoch = leader.epoch;
+  partition.fetch_offset = offset;
+  partition.partition_max_bytes = bytes_max;
+  wire::fetch_request request;
+  request.max_bytes = bytes_max;
+  wire::fetch_request_topic wanted;
+  wanted.topic = tp_.topic;
+  if (topic != nullptr) wanted.topic_id = topic->id;
+  wanted.partitions.push_back(partition);
+  request.topics.push_back(std::move(wanted));
+
+  const std::string what = fmt::format("fetch {} at offset {}", tp_.text(), offset);
+  auto reply = co_await (*connection)->call(request, context_.cluster.settings().request_timeout);
+  if (!reply) co_return note_leader_error(context_.cluster, tp_, leader.epoch, std::move(reply.error()).within(what));
+  auto& body = reply->body;
+  if (body.error_code != 0) co_return note_leader_error(context_.cluster, tp_, leader.epoch, broker_failure(body.error_code, what));
+  if (body.responses.size() != 1 || body.responses[0].partitions.size() != 1) {
+    co_return fail(errc::malformed, what + ": the answer does not mention it");
+  }
+  const auto& found = body.responses[0].partitions[0];
+  if (found.error_code != 0) co_return note_leader_error(context_.cluster, tp_, leader.epoch, broker_failure(found.error_code, what));
+  answer got;
+  got.bounds = {found.log_start_offset, found.high_watermark, found.last_stable_offset};
+  got.records = found.records;
+  got.frame = std::move(reply->frame);
+  co_return got;
+}
+
+}  // namespace mirrord::mirror

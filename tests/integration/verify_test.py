@@ -1,0 +1,224 @@
+"""kafka-mirror --verify: a mirror's copies are equal, and whatever is changed in a copy is found."""
+
+import subprocess
+import unittest
+
+from confluent_kafka import TopicPartition
+
+import seed_topics
+from kafka_lab import Cluster
+from lab_test_case import DESTINATION_OPTIONS, REQUEST_SECONDS, LabTestCase
+from mirror_cli import document, run_cli, write_properties
+from record_writers import FLUSH_SECONDS, flush, make_producer, send
+
+TIME_MS = 1_700_000_000_000
+
+
+class VerifyTestCase(LabTestCase):
+    """What the tests of --verify share."""
+
+    def verify(self, *topics: str, options: tuple[str, ...] = (), **source: object) -> subprocess.CompletedProcess:
+        """Runs the command; settings of the source by keyword, '_' stands for '.'."""
+        settings = {"bootstrap.servers": self.source.bootstrap, **self.source.security(), **{k.replace("_", "."): v for k, v in source.items()}}
+        source_config = write_properties(self.lab.directory / self.unique("source"), settings)
+        return run_cli("--bootstrap-server", self.destination.bootstrap, "--verify", "--source-config", source_config,
+                       "--topics", ",".join(topics), *options)
+
+    def assert_verified(self, *topics: str) -> None:
+        """Everything is equal, by text and by exit code."""
+        done = self.verify(*topics)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertEqual(len(done.stdout.splitlines()), len(topics), done.stdout)
+        for line in done.stdout.splitlines():
+            self.assertRegex(line, r"^[\w-]+: \d+ partitions?, \d+ offsets? compared, equal$")
+
+    def assert_found(self, topic: str, *words: str) -> None:
+        """Exit code 1, and one line with all these words."""
+        done = self.verify(topic)
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        self.assertTrue(any(all(word in line for word in words) for line in done.stdout.splitlines()), f"{words} in:\n{done.stdout}{done.stderr}")
+
+
+class MirroredTest(VerifyTestCase):
+    """Copies that the daemon made."""
+
+    def test_topics_of_every_kind_are_equal(self) -> None:
+        seed_topics.seed(self.source.client(), 200)
+        topics = list(seed_topics.TOPICS)
+        daemon = self.mirror(topics)
+        daemon.wait_mirrored(self.source.admin(), topics)
+        self.assert_equal_topics(topics)
+        self.assert_verified(*topics)
+        daemon.stop()
+        self.assert_verified(*topics)
+        by_pattern = self.verify("plain-.*", "trimmed", options=("--exclude", "plain-none", "--throttle", "100MiB", "--json"))
+        self.assertEqual([t["topic"] for t in document(by_pattern)["topics"]], sorted({t for t in topics if t.startswith("plain-")} - {"plain-none"} | {"trimmed"}))
+        self.assertTrue(document(by_pattern)["equal"])
+
+    def test_a_copy_that_lags_is_behind_and_not_different(self) -> None:
+        topic = self.create_topic(self.source)
+        self.write(self.source, topic, [b"x"] * 100)
+        daemon = self.mirror([topic])
+        daemon.wait_mirrored(self.source.admin(), [topic])
+        daemon.stop()
+        self.write(self.source, topic, [b"y"] * 7)
+        done = self.verify(topic)
+        self.assertEqual((done.returncode, done.stdout), (0, f"{topic}: 1 partition, 100 offsets compared, equal, behind by 7\n"))
+
+    def test_records_that_the_source_removes_meanwhile_are_no_difference(self) -> None:
+        topic = self.create_topic(self.source)
+        self.write(self.source, topic, [b"x"] * 100)
+        daemon = self.mirror([topic])
+        daemon.wait_mirrored(self.source.admin(), [topic])
+        daemon.stop()
+        admin = self.source.admin()
+        admin.delete_records([TopicPartition(topic, 0, 40)], request_timeout=REQUEST_SECONDS)[TopicPartition(topic, 0)].result()
+        done = self.verify(topic)
+        self.assertEqual((done.returncode, done.stdout), (0, f"{topic}: 1 partition, 60 offsets compared, equal, 40 older offsets not removed yet\n"))
+
+
+class TamperedTest(VerifyTestCase):
+    """Copies made by hand, each with one thing wrong."""
+
+    def make_pair(self) -> str:
+        """One topic on both sides."""
+        topic = self.create_topic(self.source)
+        return self.create_topic(self.destination, topic)
+
+    def write_records(self, cluster: Cluster, topic: str, numbers: range, **changed: object) -> None:
+        """Records whose content follows from their number, the last one changed."""
+        producer = make_producer(cluster.client(), compression_type="lz4")
+        for number in numbers:
+            record = {"key": b"k%d" % number, "value": b"value %d" % number, "headers": [("h", b"1")], "timestamp": TIME_MS + number}
+            send(producer, topic, 0, **(record if number != numbers[-1] else {**record, **changed}))
+        flush(producer)
+
+    def write_both(self, topic: str, numbers: range, **changed: object) -> None:
+        """The same on both sides; `changed` on the destination only."""
+        self.write_records(self.source, topic, numbers)
+        self.write_records(self.destination, topic, numbers, **changed)
+
+    def write_transaction(self, cluster: Cluster, topic: str, commit: bool) -> None:
+        """Five records and the marker."""
+        producer = make_producer(cluster.client(), transactional_id=self.unique("id"))
+        producer.init_transactions(FLUSH_SECONDS)
+        producer.begin_transaction()
+        for number in range(5):
+            send(producer, topic, 0, key=b"t%d" % number, value=b"v", timestamp=TIME_MS)
+        flush(producer)
+        if commit:
+            producer.commit_transaction(FLUSH_SECONDS)
+        else:
+            producer.abort_transaction(FLUSH_SECONDS)
+
+    def test_honest_copies_are_equal(self) -> None:
+        topic = self.make_pair()
+        self.write_both(topic, range(10))
+        for cluster in (self.source, self.destination):
+            self.write_transaction(cluster, topic, commit=True)
+            self.write_transaction(cluster, topic, commit=False)
+        self.assert_verified(topic)
+
+    def test_one_thing_of_one_record(self) -> None:
+        for field, value, shown in (("value", b"forged", '"forged"'), ("key", b"other", '"other"'), ("timestamp", TIME_MS, str(TIME_MS)),
+                                    ("headers", [("h", b"2")], '"h"="2"')):
+            with self.subTest(field):
+                topic = self.make_pair()
+                self.write_both(topic, range(10), **{field: value})
+                self.write_both(topic, range(10, 20))
+                self.assert_found(topic, f"{topic}-0 offset 9: {'headers' if field == 'headers' else field}: source ", f"| destination ", shown)
+
+    def test_a_record_is_missing_in_the_middle(self) -> None:
+        topic = self.make_pair()
+        self.write_both(topic, range(10))
+        self.write_records(self.source, topic, range(10, 20))
+        self.write_records(self.destination, topic, range(11, 20))
+        self.assert_found(topic, f"{topic}-0 offset 10: value: ", '"value 10" | destination "value 11"')
+
+    def test_a_record_too_many_at_the_end(self) -> None:
+        topic = self.make_pair()
+        self.write_both(topic, range(10))
+        self.write_records(self.destination, topic, range(10, 11))
+        self.assert_found(topic, f"{topic}-0 offset 10: log_end: source the log ends at 10 | destination the log ends at 11")
+
+    def test_a_transaction_is_aborted_instead_of_committed(self) -> None:
+        topic = self.make_pair()
+        self.write_both(topic, range(3))
+        self.write_transaction(self.source, topic, commit=True)
+        self.write_transaction(self.destination, topic, commit=False)
+        self.assert_found(topic, f"{topic}-0 offset 8: outcome: source committed | destination aborted")
+
+    def test_a_record_is_in_no_transaction(self) -> None:
+        topic = self.make_pair()
+        self.write_transaction(self.source, topic, commit=True)
+        producer = make_producer(self.destination.client())
+        for number in range(5):
+            send(producer, topic, 0, key=b"t%d" % number, value=b"v", timestamp=TIME_MS)
+        flush(producer)
+        self.assert_found(topic, f"{topic}-0 offset 0: transaction: source in a transaction | destination in no transaction")
+
+    def test_other_numbers_of_partitions(self) -> None:
+        topic = self.create_topic(self.source, partitions=2)
+        self.create_topic(self.destination, topic)
+        self.assert_found(topic, f"{topic}: the source has 2 partitions, the destination 1")
+
+    def test_the_json_document_has_the_difference(self) -> None:
+        topic = self.make_pair()
+        self.write_both(topic, range(10), value=b"forged")
+        done = self.verify(topic, options=("--json",))
+        self.assertEqual(done.returncode, 1)
+        found = document(done)["topics"][0]
+        self.assertEqual((found["differenceCount"], found["compared"], found["behind"]), (1, 10, 0))
+        self.assertEqual(found["partitions"][0]["differences"],
+                         [{"offset": 9, "kind": "value", "source": '"value 9"', "destination": '"forged"'}])
+
+
+class RefusedTest(VerifyTestCase):
+    """What cannot be compared is told in words that help."""
+
+    DESTINATION = [*DESTINATION_OPTIONS, "--sasl"]
+
+    def verify_as(self, password: str, *topics: str) -> subprocess.CompletedProcess:
+        """With a login to the destination, as Kafka's tools take it."""
+        login = f'org.apache.kafka.common.security.scram.ScramLoginModule required username="admin" password="{password}";'
+        config = write_properties(self.lab.directory / self.unique("command"),
+                                  {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "SCRAM-SHA-512", "sasl.jaas.config": login})
+        return self.verify(*topics, options=("--command-config", str(config)))
+
+    def test_login(self) -> None:
+        topic = self.create_topic(self.source)
+        self.create_topic(self.destination, topic)
+        right = self.verify_as("admin-secret", topic)
+        self.assertEqual((right.returncode, right.stdout), (0, f"{topic}: 1 partition, 0 offsets compared, equal\n"), right.stderr)
+        wrong = self.verify_as("wrong-secret", topic)
+        self.assertEqual((wrong.returncode, wrong.stdout), (1, ""))
+        self.assertRegex(wrong.stderr, r"nothing was compared: destination: .*user 'admin'.*(?i:authenticat)")
+        self.assertNotIn("wrong-secret", wrong.stderr)
+
+    def test_topics_that_do_not_exist(self) -> None:
+        topic = self.create_topic(self.source)
+        only_there = self.create_topic(self.destination)
+        wrong = self.verify_as("admin-secret", topic, only_there)
+        self.assertEqual(wrong.returncode, 1)
+        self.assertIn(f"{topic}: NOT COMPARED: topic {topic} does not exist on the destination", wrong.stdout)
+        self.assertIn(f"{only_there}: NOT COMPARED: topic {only_there} does not exist on the source", wrong.stdout)
+        nothing = self.verify_as("admin-secret", "no-such-.*")
+        self.assertEqual(nothing.returncode, 1)
+        self.assertIn("nothing was compared: no topic on the destination matches no-such-.*", nothing.stderr)
+
+    def test_unreachable_source(self) -> None:
+        topic = self.create_topic(self.destination)
+        config = {"bootstrap_servers": f"127.0.0.1:{self.lab.free_port()}", "socket_connection_setup_timeout_ms": 2000}
+        login = write_properties(self.lab.directory / self.unique("command"), self.destination.security())
+        done = self.verify(topic, options=("--command-config", str(login)), **config)
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertRegex(done.stderr, rf"nothing was compared: source: .*{config['bootstrap_servers']}.*")
+
+    def test_wrong_settings_end_with_2(self) -> None:
+        done = self.verify("a", security_protokol="SSL")
+        self.assertEqual(done.returncode, 2)
+        self.assertRegex(done.stderr, r"source-\d+:2: security.protokol: unknown key; did you mean security.protocol\?")
+
+
+if __name__ == "__main__":
+    unittest.main()
