@@ -111,7 +111,9 @@ asio::awaitable<void> partition_mirror::run() {
     if (waits_for_person || rests || (mirrors && !allowed_)) {
       if (rests) follow_standing(standing);
       else if (!waits_for_person && view_.state != core::partition_state::failed) view_.state = core::partition_state::preparing;
+      rests_ = true;
       if (!interrupted_) (void)co_await changed_.wait();
+      rests_ = false;
       continue;
     }
     auto ended = co_await act(next);
@@ -272,7 +274,7 @@ asio::awaitable<void> partition_mirror::wait_before_retry(error reason, core::pa
   const bool passing = passes && backoff_.failures() <= quiet_attempts;
   if (!passing) {
     view_.state = core::partition_state::failed;
-    co_await record_failure(reason, failed_in);
+    (void)co_await record_failure(reason, failed_in);
   } else if (view_.state != core::partition_state::failed && failed_in == core::partition_state::mirroring) {
     view_.state = core::partition_state::preparing;
   }
@@ -296,17 +298,26 @@ asio::awaitable<void> partition_mirror::fail_for_good(error reason, core::partit
   co_await remember_open_slots();
   // Before the state: a partition that is FAILED on record can be recovered, and must then know its own end.
   if (reason.code == errc::foreign_write) co_await remember_own_end();
-  co_await record_failure(reason, failed_in);
+  // Until the state topic takes it, since a restart would not know; a new wish makes it needless.
+  client::backoff pace(options_.retry_backoff_min, options_.passing_backoff_max);
+  const auto wanted = desired_;
+  while (!ending_ && desired_ == wanted && is_failed_for_good() && ports_.lease.term() == term_) {
+    const bool recorded = co_await record_failure(reason, failed_in);
+    if (recorded) co_return;
+    interrupted_ = false;
+    co_await wait(pace.after_failure(ports_.random.uniform()));
+  }
 }
 
 // Only what is new is recorded: an outage is one record, not one for each try.
-asio::awaitable<void> partition_mirror::record_failure(const error& reason, core::partition_state failed_in) {
+asio::awaitable<bool> partition_mirror::record_failure(error reason, core::partition_state failed_in) {
   const partition_standing known = ports_.journal.standing();
   const bool was_failed = known.state == core::partition_state::failed;
-  if (was_failed && known.failed_in == failed_in && known.retry_attempt == view_.retry_attempt) co_return;
+  if (was_failed && known.failed_in == failed_in && known.retry_attempt == view_.retry_attempt) co_return true;
   partition_standing failed{core::partition_state::failed, failed_in, view_.retry_attempt, core::explain(reason, options_.advice)};
   auto recorded = co_await record(std::move(failed));
   if (!recorded) log::info("state_not_recorded", {{"partition", id_.text()}, {"error", core::explain(recorded.error(), options_.advice)}});
+  co_return recorded.has_value();
 }
 
 asio::awaitable<void> partition_mirror::wait(clock_port::duration length) {

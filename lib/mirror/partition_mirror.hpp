@@ -97,6 +97,9 @@ class partition_mirror {
   [[nodiscard]] const topic_partition& id() const noexcept;
   [[nodiscard]] const partition_view& view() const noexcept;
 
+  // Nothing is under way: run() waits for a wish or for a person.
+  [[nodiscard]] bool rests() const noexcept { return rests_; }
+
  private:
   asio::awaitable<result<void>> act(core::partition_state next);
   asio::awaitable<result<void>> mirror(core::partition_state next);
@@ -106,7 +109,7 @@ class partition_mirror {
   asio::awaitable<result<void>> record_state(core::partition_state state, std::int32_t retry_attempt);
   asio::awaitable<result<void>> record(partition_standing standing);
   asio::awaitable<void> fail_for_good(error reason, core::partition_state failed_in);
-  asio::awaitable<void> record_failure(const error& reason, core::partition_state failed_in);
+  asio::awaitable<bool> record_failure(error reason, core::partition_state failed_in);
   asio::awaitable<void> wait_before_retry(error reason, core::partition_state failed_in);
   asio::awaitable<void> remember_open_slots();
   asio::awaitable<void> remember_own_end();
@@ -127,6 +130,7 @@ class partition_mirror {
   std::optional<error> verdict_;  // of give_up(), not carried out yet
   bool ending_ = false;
   bool allowed_ = false;       // to mirror
+  bool rests_ = false;
   bool round_may_end_ = false; // a round ends in order when it turns true
   bool interrupted_ = false;   // something changed since the last look
   client::notifier changed_;

@@ -41,7 +41,7 @@ class sim_daemon {
   void raise_producer_epoch();
 
   // Does nothing more by itself: it has ended, or is FAILED until a person acts.
-  [[nodiscard]] bool ended() const { return ended_ || (failed_for_good() && clusters_.state.partition.standing.state == core::partition_state::failed); }
+  [[nodiscard]] bool ended() const { return ended_ || (failed_for_good() && mirror_.rests()); }
   [[nodiscard]] bool paused() const noexcept { return process_.paused(); }
   // FAILED until a person acts.
   [[nodiscard]] bool failed_for_good() const { return view().state == core::partition_state::failed && view().retry_attempt == -1; }
