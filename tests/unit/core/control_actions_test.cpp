@@ -145,7 +145,7 @@ TEST_CASE("actions are known by their words", "[control_actions]") {
   CHECK_FALSE(control_action_of("promote").has_value());
   CHECK_FALSE(control_action_of("").has_value());
   CHECK(aim_of(stop) == partition_state::stopped);
-  CHECK(aim_of(pause) == partition_state::paused);
+  CHECK(aim_of(control_action::pause) == partition_state::paused);
   CHECK(aim_of(start) == partition_state::mirroring);
   CHECK(aim_of(resume) == partition_state::mirroring);
   CHECK_FALSE(aim_of(recover).has_value());
