@@ -71,7 +71,7 @@ void control_channel::note(const mirror::state_change& change) {
   const auto key = mirror::decode_key<mirror::report_key>(change.key);
   auto value = mirror::decode_value<mirror::report_value>(*change.value);
   if (!key || key->id != id_ || !value || !*value) return;
-  answer& from = answers_[(*value)->instance];
+  daemon_answer& from = answers_[(*value)->instance];
   from.parts = (*value)->parts;
   from.items[key->part] = std::move((*value)->items);
 }

@@ -39,7 +39,7 @@ class control_channel {
   asio::awaitable<void> wait_for_change(std::chrono::milliseconds longest);
 
  private:
-  struct answer {
+  struct daemon_answer {
     std::int32_t parts = 1;
     std::map<std::int32_t, std::vector<mirror::report_item>> items;  // by part
     [[nodiscard]] bool is_whole() const { return static_cast<std::int32_t>(items.size()) >= parts; }
@@ -57,7 +57,7 @@ class control_channel {
   client::cluster destination_;
   std::unique_ptr<mirror::state_store> store_;
   client::notifier changed_;
-  std::map<std::string, answer> answers_;  // by the daemon's instance
+  std::map<std::string, daemon_answer> answers_;  // by the daemon's instance
 };
 
 }  // namespace mirrord::cli

@@ -296,12 +296,14 @@ asio::awaitable<void> control_desk::sweep() {
   }
   for (const request_key& key : old) {
     request_key erased = key;
-    if (!co_await context_.state.erase(std::move(erased))) co_return;
+    auto swept = co_await context_.state.erase(std::move(erased));
+    if (!swept) co_return;
   }
   for (const auto& [key, value] : context_.state.view().list_all<report_key>()) {
     if (context_.state.view().find(request_key{key.mirror, key.id})) continue;
     report_key erased = key;
-    if (!co_await context_.state.erase(std::move(erased))) co_return;
+    auto swept = co_await context_.state.erase(std::move(erased));
+    if (!swept) co_return;
   }
   std::erase_if(arrived_at_, [&](const auto& entry) { return !context_.state.view().find(entry.first); });
 }
