@@ -169,12 +169,7 @@ asio::awaitable<void> control_desk::write_report(request_key request, std::vecto
 }
 
 asio::awaitable<std::vector<report_item>> control_desk::change_topics(mirror_manager& mirror, request_value request, control_action action) {
-  std::map<std::string, topic_view> topics;
-  mirror_view view = mirror.view();
-  for (topic_view& topic : view.topics) {
-    std::string name = topic.topic;
-    topics.emplace(std::move(name), std::move(topic));
-  }
+  std::map<std::string, topic_view> topics = topics_of(mirror);
   // A wish outlives what it was for: a topic that is not there, or not any more.
   for (const auto& [recorded, value] : context_.state.view().list<desired_state_key>(mirror.name())) {
     topic_view& topic = topics[recorded.topic];
@@ -246,28 +241,57 @@ asio::awaitable<bool> control_desk::destination_is_gone(std::string mirror, std:
   co_return std::none_of(recorded.begin(), recorded.end(), [&](const auto& entry) { return entry.first.destination_topic == info->id; });
 }
 
+// What runs, and what is recorded but does not run (yet): right after a start, or without a destination topic.
+std::map<std::string, topic_view> control_desk::topics_of(const mirror_manager& mirror) const {
+  std::map<std::string, topic_view> topics;
+  mirror_view view = mirror.view();
+  for (topic_view& topic : view.topics) {
+    std::string name = topic.topic;
+    topics.emplace(std::move(name), std::move(topic));
+  }
+  for (const auto& [key, value] : context_.state.view().list<mirror_topic_key>(mirror.name())) {
+    const auto desired = mirror.desired_of(value.topic);
+    if (topics.contains(value.topic) || (desired == core::desired_state::mirroring && mirror.verdict_on(value.topic) != topic_verdict::included)) continue;
+    topic_view& topic = topics[value.topic];
+    topic.topic = value.topic;
+    topic.desired = desired;
+    for (const auto& [of, recorded] : context_.state.view().list<partition_state_key>(mirror.name())) {
+      if (of.of.destination_topic != key.destination_topic) continue;
+      partition_view& partition = topic.partitions[of.of.partition];
+      partition.state = recorded.state;
+      partition.retry_attempt = recorded.retry_attempt;
+      if (!recorded.error_message.empty()) partition.last_error = fail(errc::recorded, recorded.error_message);
+    }
+  }
+  return topics;
+}
+
 std::vector<report_item> control_desk::look(const mirror_manager& mirror, const request_value& request, control_action action) const {
-  const mirror_view view = mirror.view();
+  std::map<std::string, topic_view> topics = topics_of(mirror);
+  std::vector<std::string> known;
+  for (const auto& [name, topic] : topics) known.push_back(name);
   if (action == control_action::list) {
+    mirror_view view = mirror.view();
+    view.topics.clear();
+    for (auto& [name, topic] : topics) view.topics.push_back(std::move(topic));
     const auto& configured = context_.configuration.mirrors;
     const auto settings = std::find_if(configured.begin(), configured.end(), [&](const mirror_settings& m) { return m.name == view.name; });
+    if (const auto recorded = context_.state.view().find(mirror_key{view.name}); recorded && view.source_cluster_id.empty()) {
+      view.source_cluster_id = recorded->source_cluster_id;
+    }
     return {item_of(view, settings == configured.end() ? std::vector<std::string>{} : settings->source.bootstrap_servers, context_.advice)};
   }
-  std::vector<std::string> known;
-  for (const topic_view& topic : view.topics) known.push_back(topic.topic);
   meant_topics meant;
   if (request.topics.empty() && request.exclude.empty()) {
-    meant.names = known;
-    std::sort(meant.names.begin(), meant.names.end());
+    meant.names = std::move(known);
   } else {
     request_value lists = request;
     if (lists.topics.empty()) lists.topics = {".*"};
-    meant = find_meant_topics(view.name, lists, known);
+    meant = find_meant_topics(mirror.name(), lists, known);
   }
   std::vector<report_item> items = std::move(meant.unmatched);
-  for (const topic_view& topic : view.topics) {
-    if (!std::binary_search(meant.names.begin(), meant.names.end(), topic.topic)) continue;
-    auto more = partition_items(view.name, topic, context_.advice);
+  for (const std::string& name : meant.names) {
+    auto more = partition_items(mirror.name(), topics[name], context_.advice);
     items.insert(items.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
   }
   return items;

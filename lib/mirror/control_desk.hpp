@@ -56,6 +56,7 @@ class control_desk {
   asio::awaitable<void> sweep();
   void take(asked request);
   [[nodiscard]] std::vector<report_item> look(const mirror_manager& mirror, const request_value& request, core::control_action action) const;
+  [[nodiscard]] std::map<std::string, topic_view> topics_of(const mirror_manager& mirror) const;
   [[nodiscard]] mirror_manager* find_mirror(const std::string& name) const;
   [[nodiscard]] bool is_reported(const request_key& request) const;
   [[nodiscard]] std::chrono::milliseconds age_of(const request_key& key, const request_value& value) const;

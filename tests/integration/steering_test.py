@@ -5,7 +5,7 @@ import unittest
 
 from confluent_kafka import Producer
 
-from lab_test_case import REQUEST_SECONDS, LabTestCase
+from lab_test_case import REQUEST_SECONDS, LabTestCase, led_partitions
 from log_reader import READ_COMMITTED, READ_UNCOMMITTED, Ends, LogReader, read_ends
 from mirror_daemon import MirrorDaemon
 from mirror_tool import MirrorTool
@@ -99,7 +99,7 @@ class SteeringTest(LabTestCase):
         self.assertEqual((ends.leo, ends.lso), (11 + 1 + 1, 13))  # the transaction's ABORT and the reset marker
         self.assertEqual((self.seen(topic, READ_COMMITTED), self.seen(topic)), (10, 11))
         producer.commit_transaction(REQUEST_SECONDS)
-        self.write(self.destination, topic, [b"idempotent"], retries=0)
+        self.write(self.destination, topic, [b"idempotent"])
         writer = make_producer(self.destination.client(), transactional_id=self.unique("new"))
         writer.init_transactions(REQUEST_SECONDS)
         writer.begin_transaction()
@@ -158,9 +158,27 @@ class SteeringTest(LabTestCase):
         self.assertEqual(self.tool.succeed("--describe", "--mirror", self.name, "--topics", topic, "--failed", "--json"), "[]\n")
         self.assertEqual(self.partition(topic), {"mirror": self.name, "topic": topic, "partition": 0, "sourceOffset": 0, "destinationOffset": 0, "lag": 0,
                                                  "state": "MIRRORING", "retryAttempt": 0, "errorMessage": ""})
-        source_id = self.source.admin().describe_cluster(request_timeout=REQUEST_SECONDS).result().cluster_id
+        admin = self.source.admin()
+        source_id = admin.describe_cluster(request_timeout=REQUEST_SECONDS).result().cluster_id
         rows = [line.split() for line in self.tool.succeed("--list").splitlines()]
         self.assertEqual(rows, [["MIRROR", "TOPICS", "SOURCE-CLUSTER-ID", "SOURCE-BOOTSTRAP-SERVER"], [self.name, "3", source_id, self.source.bootstrap]])
+
+    def test_a_stopped_topic_is_started_anew_once_its_copy_is_deleted(self) -> None:
+        topic = self.filled_topic()
+        daemon = self.mirrored([topic])
+        self.act("stop", topic, "--yes")
+        self.write(self.source, topic, [b"later"])
+        admin = self.destination.admin()
+        admin.delete_topics([topic], request_timeout=REQUEST_SECONDS)[topic].result()
+        wait_until(lambda: not led_partitions(admin, topic), "the topic to be gone", REQUEST_SECONDS)
+        self.assertEqual(self.act("start", topic), f"Started 1 topic(s) in mirror {self.name}: [{topic}]\n")
+        daemon.wait_mirrored(self.source.admin(), [topic])
+        self.assert_equal_topics([topic])
+        daemon.stop()
+        self.write(self.source, topic, [b"later still"])
+        daemon.start()
+        daemon.wait_mirrored(self.source.admin(), [topic])
+        self.assert_equal_topics([topic])
 
     def test_a_dry_run_changes_nothing(self) -> None:
         topic = self.filled_topic()
