@@ -44,8 +44,10 @@ std::string topic_line(const mirror::verified_topic& topic) {
   const auto compared = sum(topic, &mirror::verified_partition::compared);
   const auto differences = differences_of(topic);
   const auto behind = sum(topic, &mirror::verified_partition::behind);
-  std::string line = fmt::format("{}: {} partition{}, {} offset{} compared, {}", topic.name, partitions, plural(partitions), compared, plural(compared),
-                                 differences == 0 ? std::string("equal") : fmt::format("{} DIFFERENCE{}", differences, differences == 1 ? "" : "S"));
+  std::string verdict = "equal";
+  if (differences > 0) verdict = fmt::format("{} DIFFERENCE{}", differences, differences == 1 ? "" : "S");
+  else if (failure_of(topic) != nullptr) verdict = "NOT ALL COMPARED";
+  std::string line = fmt::format("{}: {} partition{}, {} offset{} compared, {}", topic.name, partitions, plural(partitions), compared, plural(compared), verdict);
   if (behind > 0) line += fmt::format(", behind by {}", behind);
   const auto start_behind = sum(topic, &mirror::verified_partition::start_behind);
   if (start_behind > 0) line += fmt::format(", {} older offset{} not removed yet", start_behind, plural(start_behind));
