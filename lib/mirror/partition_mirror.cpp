@@ -48,6 +48,7 @@ void partition_mirror::end() {
 void partition_mirror::want(core::desired_state desired) {
   if (desired == desired_) return;
   desired_ = desired;
+  if (desired != core::desired_state::mirroring) allowed_ = false;  // the topic is prepared anew before it goes on
   changed();
 }
 

@@ -43,6 +43,19 @@ class state_view {
     return found;
   }
 
+  // All of that kind, of every mirror.
+  template <class Key>
+  [[nodiscard]] std::vector<std::pair<Key, typename Key::value_type>> all() const {
+    std::vector<std::pair<Key, typename Key::value_type>> found;
+    for (auto at = entries_.begin(); at != entries_.end(); ++at) {
+      if (kind_of(at->first) != Key::kind) continue;
+      auto key = decode_key<Key>(at->first);
+      auto value = decode_value<typename Key::value_type>(at->second.value);
+      if (key && value && *value) found.emplace_back(std::move(*key), std::move(**value));
+    }
+    return found;
+  }
+
   // The mirror's pool: for each index the producer id whose claim has the lowest offset.
   [[nodiscard]] std::map<core::slot_index, destination_pid> producer_ids(std::string_view mirror) const;
 
