@@ -1,3 +1,4 @@
+#include "control.hpp"
 #include "options.hpp"
 #include "verify.hpp"
 
@@ -15,6 +16,13 @@ int run(const std::vector<std::string>& arguments) {
     case action::help: fmt::print("{}", mirrord::cli::usage_text()); return 0;
     case action::version: fmt::print("kafka-mirror {}\n", MIRRORD_VERSION); return 0;
     case action::verify: return mirrord::cli::verify(options);
+    case action::start:
+    case action::stop:
+    case action::pause:
+    case action::resume:
+    case action::recover:
+    case action::list:
+    case action::describe: return mirrord::cli::control(options);
   }
   return 2;
 }

@@ -1,5 +1,6 @@
 #include "options.hpp"
 
+#include "settings/mirror_name.hpp"
 #include "settings/sections.hpp"
 #include "settings/topic_filter.hpp"
 #include "settings/value_text.hpp"
@@ -9,6 +10,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <charconv>
 
 namespace mirrord::cli {
 namespace {
@@ -51,6 +53,22 @@ std::string store_throttle(options& o, std::string_view text) {
 std::string store_path(std::string& path, std::string_view text) {
   path = text;
   return text.empty() ? "needs the name of a file" : std::string{};
+}
+
+std::string store_mirror(options& o, std::string_view text) {
+  const std::string problem = mirror_name_problem(text);
+  if (problem.empty()) o.mirror = text;
+  return problem;
+}
+
+std::string store_timeout(options& o, std::string_view text) {
+  std::int64_t seconds = 0;
+  const auto [end, wrong] = std::from_chars(text.data(), text.data() + text.size(), seconds);
+  if (wrong != std::errc{} || end != text.data() + text.size() || seconds < 1 || seconds > 86'400) {
+    return fmt::format("'{}': must be a number of seconds from 1 to 86400", text);
+  }
+  o.timeout = std::chrono::seconds(seconds);
+  return {};
 }
 
 const option_row* find_option(std::string_view name) {
@@ -139,6 +157,19 @@ const std::vector<option_row>& option_rows() {
        store_throttle},
       {"json", "", "write the result as one JSON document",
        [](options& o, std::string_view) { o.json = true; return std::string{}; }},
+      {"mirror", "NAME", "the mirror, as it is called in the daemon's YAML file", store_mirror},
+      {"failed", "", "only partitions that are FAILED, with the reason",
+       [](options& o, std::string_view) { o.failed = true; return std::string{}; }},
+      {"dry-run", "", "say what would be done, and do nothing",
+       [](options& o, std::string_view) { o.dry_run = true; return std::string{}; }},
+      {"yes", "", "do not ask whether it is meant",
+       [](options& o, std::string_view) { o.yes = true; return std::string{}; }},
+      {"wait", "", "wait until all partitions have come to the state that is asked for (as without it)",
+       [](options& o, std::string_view) { o.wait = true; return std::string{}; }},
+      {"no-wait", "", "end as soon as the wish is recorded",
+       [](options& o, std::string_view) { o.wait = false; return std::string{}; }},
+      {"timeout", "SECONDS", "how long to wait, 300 unless given",
+       store_timeout},
   };
   return rows;
 }
@@ -147,6 +178,20 @@ const std::vector<action_row>& actions() {
   static const std::vector<action_row> rows = {
       {action::verify, "verify", "compare topics of both clusters offset by offset; exit code 1 if anything differs",
        {"bootstrap-server", "source-config", "topics"}, {"command-config", "exclude", "throttle", "json"}},
+      {action::list, "list", "list the mirrors of the daemons that work for the cluster",
+       {"bootstrap-server"}, {"command-config", "mirror", "json"}},
+      {action::describe, "describe", "show the partitions of mirrors, their offsets and states",
+       {"bootstrap-server"}, {"command-config", "mirror", "topics", "exclude", "failed", "json"}},
+      {action::pause, "pause", "stop copying topics for a while; they stay mirrored topics",
+       {"bootstrap-server", "mirror", "topics"}, {"command-config", "exclude", "dry-run", "wait", "no-wait", "timeout", "json"}},
+      {action::resume, "resume", "go on with paused topics where they stand",
+       {"bootstrap-server", "mirror", "topics"}, {"command-config", "exclude", "dry-run", "wait", "no-wait", "timeout", "json"}},
+      {action::recover, "recover", "try again at once what is FAILED",
+       {"bootstrap-server", "mirror", "topics"}, {"command-config", "exclude", "dry-run", "json"}},
+      {action::stop, "stop", "end the mirroring of topics for good, for a failover: they become ordinary topics that can be written to",
+       {"bootstrap-server", "mirror", "topics"}, {"command-config", "exclude", "dry-run", "yes", "wait", "no-wait", "timeout", "json"}},
+      {action::start, "start", "mirror topics again that were stopped, once their destination topics are deleted",
+       {"bootstrap-server", "mirror", "topics"}, {"command-config", "exclude", "dry-run", "wait", "no-wait", "timeout", "json"}},
       {action::version, "version", "print the version", {}, {}},
       {action::help, "help", "print this help", {}, {}},
   };

@@ -4,6 +4,7 @@
 // A new action is a row in actions() and a function in main.cpp; a new option a row in option_rows() and a member.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <stdexcept>
@@ -13,7 +14,7 @@
 
 namespace mirrord::cli {
 
-enum class action : std::uint8_t { help, version, verify };
+enum class action : std::uint8_t { help, version, verify, start, stop, pause, resume, recover, list, describe };
 
 struct options {
   action what = action::help;
@@ -23,7 +24,13 @@ struct options {
   std::vector<std::string> topics;   // names or patterns
   std::vector<std::string> exclude;
   std::int64_t throttle = 0;         // bytes per second; 0: as fast as it goes
+  std::string mirror;                // empty: all
+  std::chrono::seconds timeout{300};
   bool json = false;
+  bool dry_run = false;
+  bool yes = false;
+  bool failed = false;
+  bool wait = true;
 };
 
 struct option_row {

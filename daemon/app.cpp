@@ -1,6 +1,7 @@
 #include "app.hpp"
 
 #include "base/log.hpp"
+#include "mirror/control_desk.hpp"
 #include "mirror/state_topic.hpp"
 #include "status_view.hpp"
 
@@ -157,11 +158,14 @@ asio::awaitable<result<void>> app::open_destination() {
   co_return result<void>{};
 }
 
+mirror::daemon_context app::context(std::shared_ptr<mirror::fetch_budget> budget) {
+  return {io_.get_executor(), settings_, *destination_, *destination_admin_, *state_, clock_, random_, lease_, std::move(budget), instance_, advice_};
+}
+
 result<void> app::open_mirrors() {
-  auto budget = std::make_shared<mirror::fetch_budget>(io_.get_executor(), fetched_bytes_max);
+  const auto budget = std::make_shared<mirror::fetch_budget>(io_.get_executor(), fetched_bytes_max);
   for (const mirror_settings& wanted : settings_.mirrors) {
-    mirror::daemon_context context{io_.get_executor(), settings_, *destination_, *destination_admin_, *state_, clock_, random_, lease_, budget, instance_, advice_};
-    auto opened = mirror::mirror_manager::open(std::move(context), wanted, static_cast<int>(mirrors_.size()));
+    auto opened = mirror::mirror_manager::open(context(budget), wanted, static_cast<int>(mirrors_.size()));
     if (!opened) return std::move(opened.error()).within(fmt::format("mirror {}", wanted.name));
     mirrors_.push_back(std::move(*opened));
   }
@@ -171,7 +175,14 @@ result<void> app::open_mirrors() {
 asio::awaitable<void> app::run_mirrors() {
   client::task_group running(io_.get_executor());
   for (const auto& mirror : mirrors_) running.spawn(mirror->run());
+  std::vector<mirror::mirror_manager*> steered;
+  for (const auto& mirror : mirrors_) steered.push_back(mirror.get());
+  mirror::control_desk desk(context(nullptr), std::move(steered));
+  state_->on_change([&desk](const mirror::state_change& change) { desk.note(change); });
+  desk.open();
   while (!stopping_ && !starting_over_) (void)co_await end_asked_.wait();
+  state_->on_change(nullptr);
+  co_await desk.close();
   for (const auto& mirror : mirrors_) mirror->end();
   (void)co_await running.join();
 }

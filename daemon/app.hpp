@@ -1,7 +1,7 @@
 // The composition root: builds the daemon's parts, starts them, and ends them in order.
 //
-//   start: HTTP -> destination (connections, state topic, its records) -> mirrors
-//   stop:  mirrors (each partition hands over) -> state store -> destination -> HTTP
+//   start: HTTP -> destination (connections, state topic, its records) -> mirrors -> control desk
+//   stop:  control desk -> mirrors (each partition hands over) -> state store -> destination -> HTTP
 //   stopped from outside for longer than the lease: mirrors (nothing is handed over) -> state store -> start again
 //
 // A destination that cannot be reached is waited for; a stop that takes too long gives up its order, never its deadline.
@@ -38,6 +38,7 @@ class app {
  private:
   boost::asio::awaitable<void> main();
   boost::asio::awaitable<result<void>> open_destination();
+  mirror::daemon_context context(std::shared_ptr<mirror::fetch_budget> budget);
   result<void> open_mirrors();
   boost::asio::awaitable<void> run_mirrors();
   boost::asio::awaitable<void> forget_mirrors();

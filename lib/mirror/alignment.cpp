@@ -69,7 +69,7 @@ asio::awaitable<result<std::int64_t>> align(alignment_context context, topic_par
   for (const wire::producer_state& producer : *producers) {
     if (producer.current_txn_start_offset < 0) continue;
     // A marker of ours would not keep its own coordinator from writing another one later.
-    co_return fail(errc::diverged, fmt::format("{}: the transaction of producer id {} is open since offset {}; its own coordinator ends it after its "
+    co_return fail(errc::fenced, fmt::format("{}: the transaction of producer id {} is open since offset {}; its own coordinator ends it after its "
                                                "transaction timeout, then the topic is mirrored", tp.text(), producer.producer_id,
                                                producer.current_txn_start_offset));
   }

@@ -9,7 +9,7 @@
 namespace mirrord::mirror {
 
 source_memory::source_memory(state_view view, const std::string& destination_cluster_id) : view_(std::move(view)) {
-  for (const auto& [key, value] : view_.all<mirror_key>()) {
+  for (const auto& [key, value] : view_.list_all<mirror_key>()) {
     if (value.source_cluster_id == destination_cluster_id) mirrors_.push_back(key.mirror);
   }
 }

@@ -85,8 +85,9 @@ void fields(Field& field, Record& r) {
   } else if constexpr (std::is_same_v<type, report_key>) {
     field("mirror", r.mirror), field("id", r.id), field("part", r.part);
   } else if constexpr (std::is_same_v<type, report_item>) {
-    field("mirror", r.mirror), field("topic", r.topic), field("partition", r.partition), field("ok", r.ok), field("state", r.state), field("source_end", r.source_end), field("destination_end", r.destination_end);
-    field("retry_attempt", r.retry_attempt), field("message", r.message);
+    field("mirror", r.mirror), field("topic", r.topic), field("partition", r.partition), field("ok", r.ok), field("state", r.state);
+    field("source_end", r.source_end), field("destination_end", r.destination_end), field("retry_attempt", r.retry_attempt);
+    field("message", r.message), array(field, "details", r.details);
   } else if constexpr (std::is_same_v<type, report_value>) {
     field("instance", r.instance), field("parts", r.parts), array(field, "items", r.items);
   } else if constexpr (std::is_same_v<type, fill_plan_value>) {
@@ -338,6 +339,13 @@ std::optional<record_kind> kind_of(std::string_view key) noexcept {
 }
 
 template <class Key>
+std::string kind_prefix() {
+  field_writer w(string_form::plain);
+  w.out.int16(static_cast<std::int16_t>(Key::kind));
+  return string_of(w.out.own_bytes());
+}
+
+template <class Key>
 std::string key_prefix(std::string_view mirror) {
   field_writer w(string_form::plain);
   w.out.int16(static_cast<std::int16_t>(Key::kind));
@@ -397,6 +405,7 @@ printed_record print(std::string_view key, std::optional<std::string_view> value
   template std::string encode_value<value>(const value&);                                        \
   template result<key> decode_key<key>(std::string_view);                                        \
   template result<std::optional<value>> decode_value<value>(std::string_view);                   \
+  template std::string kind_prefix<key>();                                                       \
   template std::string key_prefix<key>(std::string_view);
 
 MIRRORD_STATE_RECORD(mirror_key, mirror_value)

@@ -284,6 +284,7 @@ struct report_item {
   std::int64_t destination_end = -1;
   std::int32_t retry_attempt = 0;
   std::string message;
+  std::vector<config_property> details;  // of a mirror as a whole: control_items.hpp names them
   friend bool operator==(const report_item&, const report_item&) = default;
 };
 
@@ -324,7 +325,9 @@ template <class Value>
 // The first two bytes as a number, whether we know that kind or not; none when there are fewer.
 [[nodiscard]] std::optional<record_kind> kind_of(std::string_view key) noexcept;
 
-// What every encoded Key of that mirror begins with.
+// What every encoded Key begins with, of any mirror, and of that mirror.
+template <class Key>
+[[nodiscard]] std::string kind_prefix();
 template <class Key>
 [[nodiscard]] std::string key_prefix(std::string_view mirror);
 

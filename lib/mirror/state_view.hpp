@@ -33,27 +33,13 @@ class state_view {
   // All of that kind and mirror, in the order of their encoded keys.
   template <class Key>
   [[nodiscard]] std::vector<std::pair<Key, typename Key::value_type>> list(std::string_view mirror) const {
-    std::vector<std::pair<Key, typename Key::value_type>> found;
-    const std::string prefix = key_prefix<Key>(mirror);
-    for (auto at = entries_.lower_bound(prefix); at != entries_.end() && at->first.starts_with(prefix); ++at) {
-      auto key = decode_key<Key>(at->first);
-      auto value = decode_value<typename Key::value_type>(at->second.value);
-      if (key && value && *value) found.emplace_back(std::move(*key), std::move(**value));
-    }
-    return found;
+    return list_from<Key>(key_prefix<Key>(mirror));
   }
 
-  // All of that kind, of every mirror.
+  // The same of all mirrors.
   template <class Key>
-  [[nodiscard]] std::vector<std::pair<Key, typename Key::value_type>> all() const {
-    std::vector<std::pair<Key, typename Key::value_type>> found;
-    for (auto at = entries_.begin(); at != entries_.end(); ++at) {
-      if (kind_of(at->first) != Key::kind) continue;
-      auto key = decode_key<Key>(at->first);
-      auto value = decode_value<typename Key::value_type>(at->second.value);
-      if (key && value && *value) found.emplace_back(std::move(*key), std::move(**value));
-    }
-    return found;
+  [[nodiscard]] std::vector<std::pair<Key, typename Key::value_type>> list_all() const {
+    return list_from<Key>(kind_prefix<Key>());
   }
 
   // The mirror's pool: for each index the producer id whose claim has the lowest offset.
@@ -75,6 +61,17 @@ class state_view {
     std::int64_t offset;
     std::string value;
   };
+
+  template <class Key>
+  [[nodiscard]] std::vector<std::pair<Key, typename Key::value_type>> list_from(const std::string& prefix) const {
+    std::vector<std::pair<Key, typename Key::value_type>> found;
+    for (auto at = entries_.lower_bound(prefix); at != entries_.end() && at->first.starts_with(prefix); ++at) {
+      auto key = decode_key<Key>(at->first);
+      auto value = decode_value<typename Key::value_type>(at->second.value);
+      if (key && value && *value) found.emplace_back(std::move(*key), std::move(**value));
+    }
+    return found;
+  }
 
   std::map<std::string, entry, std::less<>> entries_;  // by encoded key, so that a kind and mirror lie side by side
 };

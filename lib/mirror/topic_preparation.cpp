@@ -66,7 +66,7 @@ class preparation {
     wanted_ = settings_while_mirrored(*source_configs, context_.traits.split_timestamp_bounds);
 
     if (const std::string other = context_.memory.copied_by(topic_, prepared_.source_topic); !other.empty()) {
-      co_return fail(errc::invalid, fmt::format("Detected mirror loop for mirror {}: the source's mirror {} copies topic {} from this cluster; stop it there first",
+      co_return fail(errc::fenced, fmt::format("Detected mirror loop for mirror {}: the source's mirror {} copies topic {} from this cluster; stop it there first",
                                                 context_.mirror, other, topic_));
     }
 
@@ -142,20 +142,19 @@ class preparation {
     for (std::int32_t index = 0; index < partitions; ++index) {
       const mirrored_partition of{context_.mirror, destination_topic, index};
       const auto standing = context_.state.view().find(partition_state_key{of});
-      const auto state = !standing                                                      ? core::partition_state::unknown
-                         : standing->state == core::partition_state::failed ? standing->previous_state
-                                                                                        : standing->state;
+      const auto state = !standing ? core::partition_state::unknown : standing->state == core::partition_state::failed ? standing->previous_state : standing->state;
       if (state == core::partition_state::stopping) {
         co_return fail(errc::fenced, fmt::format("{}-{} is being stopped; the topic is mirrored again when that is done", topic_, index));
       }
-      if (known && state != core::partition_state::stopped) continue;
+      stop_plan_key plan{of};
+      const bool was_stopped = context_.state.view().find(plan).has_value();
+      if (known && !was_stopped) continue;
       alignment_context alignment{context_.source, context_.destination, context_.clock, context_.random, context_.memory};
       topic_partition tp{topic_, index};
       auto aligned = co_await align(alignment, std::move(tp), prepared_.source_topic);
       if (!aligned) co_return std::move(aligned.error());
       if (*aligned > 0) log::info("partition_aligned", {{"mirror", context_.mirror}, {"partition", fmt::format("{}-{}", topic_, index)}, {"end", *aligned}});
-      stop_plan_key plan{of};
-      if (!context_.state.view().find(plan)) continue;
+      if (!was_stopped) continue;
       if (auto erased = co_await context_.state.erase(std::move(plan)); !erased) co_return erased;
     }
     co_return result<void>{};

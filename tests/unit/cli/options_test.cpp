@@ -15,6 +15,7 @@ using arguments = std::vector<std::string>;
 // A value that each option takes.
 const std::map<std::string_view, std::string> good_values = {
     {"bootstrap-server", "a:1"}, {"command-config", "/c"}, {"source-config", "/s"}, {"topics", "orders"}, {"exclude", "x"}, {"throttle", "1MiB"},
+    {"mirror", "m"}, {"timeout", "20"},
 };
 
 void append(arguments& list, std::string_view name) {

@@ -112,7 +112,7 @@ TEST_CASE("requests and reports have the bytes of Kafka's coordinator records", 
   check_record(request_key{"m", "id"}, bytes("00 6e 00 01 'm' 00 02 'id'"), request_value{"stop", {"a", "b.*"}, {}, {"yes"}, "ann", 1},
                bytes("00 00 05 'stop' 03 02 'a' 04 'b.*' 01 02 04 'yes' 04 'ann' 00 00 00 00 00 00 00 01 00"));
   check_record(report_key{"m", "id", 1}, bytes("00 6f 00 01 'm' 00 02 'id' 00 00 00 01"),
-               report_value{"host", 2, {{"m", "t", 3, false, "FAILED", 5, 4, 2, "why"}}},
+               report_value{"host", 2, {{"m", "t", 3, false, "FAILED", 5, 4, 2, "why", {{"topics", "3"}}}}},
                bytes("00 00 05 'host' 00 00 00 02 02 02 'm' 02 't' 00 00 00 03 00 07 'FAILED' 00 00 00 00 00 00 00 05 00 00 00 00 00 00 00 04"
                      " 00 00 00 02 04 'why' 00"));
 }
