@@ -30,13 +30,13 @@ std::string numbers(const mirror::verify_progress& p, double seconds, double fra
 }  // namespace
 
 std::string progress_line::update(const mirror::verify_progress& p, clock::time_point now) {
+  if (p.total > 0 && !compares_since_) compares_since_ = now;
   if (!terminal_ && now - last_ < plain_interval) return {};
   last_ = now;
   std::string text;
   if (p.total == 0) {
     text = p.partitions == 0 ? "looking for the topics" : fmt::format("reading the ends of {} partitions", p.partitions);
   } else {
-    if (!compares_since_) compares_since_ = now;
     const double seconds = std::chrono::duration<double>(now - *compares_since_).count();
     const double fraction = std::min(1.0, static_cast<double>(p.compared) / static_cast<double>(p.total));
     if (terminal_) {

@@ -55,6 +55,7 @@ observe::mirror_status describe_mirror(const mirror::mirror_view& view, const co
   for (const mirror::topic_view& topic : view.topics) {
     observe::topic_status topic_status;
     topic_status.topic = topic.topic;
+    topic_status.mirror_name = view.name + std::string(core::suffix_of(topic.desired));
     topic_status.last_error = shown(topic.last_error, advice);
     for (const auto& [index, partition] : topic.partitions) topic_status.partitions.push_back(describe_partition(index, partition, advice));
     topic_status.state = state_of(topic_status.partitions, topic.last_error.has_value());

@@ -25,16 +25,14 @@ constexpr control_decision already(std::string_view what) { return {control_effe
 constexpr control_decision refuse(std::string_view why) { return {control_effect::refuse, desired_state::mirroring, why}; }
 
 constexpr std::string_view failed_text = "is wanted mirrored already, but is FAILED: mend the cause, then --recover it";
-constexpr std::string_view stopped_text = "is stopped: delete the destination topic, then --start it, which copies it anew";
+constexpr std::string_view stopped_text = "is stopped: --start it, which mirrors it again if nothing was written to it since";
 
 control_decision decide_start(const topic_situation& topic) {
   if (!topic.included) return refuse("is not one of the mirror's topics: change its topics.include or topics.exclude in the daemon's YAML file");
   switch (topic.desired) {
     case desired_state::mirroring: return topic.some_failed ? refuse(failed_text) : already("is mirrored already");
     case desired_state::paused: return refuse("is paused: --resume it");
-    case desired_state::stopped:
-      if (topic.destination_is_gone) return want(desired_state::mirroring);
-      return refuse("is stopped, and its destination log goes on with offsets of its own: delete the destination topic, then --start it, which copies it anew");
+    case desired_state::stopped: return want(desired_state::mirroring);  // its alignment decides
   }
   return {};
 }

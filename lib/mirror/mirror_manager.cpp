@@ -198,6 +198,7 @@ asio::awaitable<result<void>> mirror_manager::refresh() {
     if (known == topics_.end() || !known->second->is_ready_for(info.partitions.size())) to_prepare.push_back(name);
   }
   note_missing_topics();
+  if (!to_prepare.empty()) co_await read_source_memory();
   for (std::size_t first = 0; first < to_prepare.size() && !ending_; first += topics_prepared_at_once) {
     client::task_group preparing(context_.executor);
     for (std::size_t i = first; i < std::min(first + topics_prepared_at_once, to_prepare.size()); ++i) preparing.spawn(prepare_and_run(to_prepare[i]));
@@ -205,6 +206,17 @@ asio::awaitable<result<void>> mirror_manager::refresh() {
   }
   for (const auto& [name, topic] : topics_) topic->compare_with(source_.metadata().find_topic(name));
   co_return result<void>{};
+}
+
+// Without it only topics that hold data already are refused.
+asio::awaitable<void> mirror_manager::read_source_memory() {
+  auto memory = co_await source_memory::read(context_.executor, source_, context_.destination.metadata().cluster_id());
+  if (!memory && !memory_failed_) {
+    log::warn("source_memory_not_read", {{"mirror", settings_.name}, {"error", core::explain(memory.error(), context_.advice)},
+                                         {"action", "grant Read on __mirror_state of the source, if topics are to be mirrored back"}});
+  }
+  memory_failed_ = !memory;
+  memory_ = memory ? std::move(*memory) : source_memory();
 }
 
 void mirror_manager::note_missing_topics() {
@@ -221,7 +233,7 @@ void mirror_manager::note_missing_topics() {
 asio::awaitable<void> mirror_manager::prepare_and_run(std::string name) {
   topic_mirror& topic = topic_at(name);
   preparation_context preparation{source_, *source_admin_, context_.destination, context_.destination_admin, context_.state, context_.clock,
-                                  settings_.name, context_.configuration.topic_replication_factor, *traits_};
+                                  context_.random, memory_, settings_.name, context_.configuration.topic_replication_factor, *traits_};
   auto prepared = co_await prepare_topic(std::move(preparation), name);
   if (!prepared) topic.note_failure(std::move(prepared.error()));
   else if (!ending_ && desired_of(name) == core::desired_state::mirroring) topic.run(std::move(*prepared));

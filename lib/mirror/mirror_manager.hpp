@@ -73,6 +73,7 @@ class mirror_manager {
   asio::awaitable<void> take_up_known_topics();
   asio::awaitable<result<void>> refresh();
   asio::awaitable<result<void>> check_clusters();
+  asio::awaitable<void> read_source_memory();
   asio::awaitable<void> prepare_and_run(std::string topic);
   void note_missing_topics();
   asio::awaitable<void> wait_for_next_refresh(bool failed);
@@ -87,6 +88,8 @@ class mirror_manager {
   destination_lanes destination_lanes_;
   kafka_producer_pool pool_;
   std::map<std::string, std::unique_ptr<topic_mirror>> topics_;
+  source_memory memory_;
+  bool memory_failed_ = false;
   std::set<std::string> missing_topics_;  // named in topics.include, but not on the source
   std::optional<destination_traits> traits_;
   std::optional<error> last_error_;

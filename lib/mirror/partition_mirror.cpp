@@ -48,13 +48,21 @@ void partition_mirror::end() {
 void partition_mirror::want(core::desired_state desired) {
   if (desired == desired_) return;
   desired_ = desired;
+  if (desired != core::desired_state::mirroring) allowed_ = false;  // the topic is prepared anew before it goes on
   changed();
 }
 
 void partition_mirror::allow_mirroring(partition_options options) {
   allowed_ = true;
+  obstacle_.reset();
+  if (std::exchange(is_obstructed_, false)) view_.retry_attempt = 0;
   options_ = std::move(options);
   if (options_.fresh) previous_ = {.unclean = false, .issued = {}, .late_until = {}, .open = {}};
+  changed();
+}
+
+void partition_mirror::not_ready(error reason) {
+  obstacle_ = std::move(reason);
   changed();
 }
 
@@ -99,6 +107,11 @@ asio::awaitable<void> partition_mirror::run() {
     const partition_standing standing = ports_.journal.standing();
     const auto next = core::decide_next(standing.state, standing.failed_in, wanted);
     const bool mirrors = next == core::partition_state::preparing || next == core::partition_state::mirroring;
+    if (mirrors && !allowed_ && obstacle_) {
+      co_await show_obstacle(*std::exchange(obstacle_, std::nullopt));
+      failed_for = wanted;
+      continue;
+    }
     const bool waits_for_person = is_failed_for_good() && failed_for == wanted;
     const bool rests = next == core::partition_state::paused || next == core::partition_state::stopped;
     if (mirrors && verdict_) {
@@ -286,6 +299,15 @@ asio::awaitable<void> partition_mirror::wait_before_retry(error reason, core::pa
                                           {"attempt", backoff_.failures()},
                                           {"error", text}});
   co_await wait(delay);
+}
+
+asio::awaitable<void> partition_mirror::show_obstacle(error reason) {
+  const bool passes = core::decide_consequence(reason) != core::consequence::fail_partition;
+  view_.last_error = reason;
+  view_.state = core::partition_state::failed;
+  view_.retry_attempt = passes ? std::max(view_.retry_attempt, 1) : -1;
+  is_obstructed_ = true;
+  (void)co_await record_failure(std::move(reason), core::partition_state::preparing);
 }
 
 asio::awaitable<void> partition_mirror::fail_for_good(error reason, core::partition_state failed_in) {

@@ -88,6 +88,9 @@ class partition_mirror {
   // The topic is ready to be mirrored into, with these options. Before it is, nothing is read or written.
   void allow_mirroring(partition_options options);
 
+  // The topic cannot be mirrored into at present: FAILED with this reason until it is allowed, where that is waited for.
+  void not_ready(error reason);
+
   // FAILED for a reason that only its owner sees, until a person acts.
   void give_up(error reason);
 
@@ -108,6 +111,7 @@ class partition_mirror {
   asio::awaitable<void> abort_late();
   asio::awaitable<result<void>> record_state(core::partition_state state, std::int32_t retry_attempt);
   asio::awaitable<result<void>> record(partition_standing standing);
+  asio::awaitable<void> show_obstacle(error reason);
   asio::awaitable<void> fail_for_good(error reason, core::partition_state failed_in);
   asio::awaitable<bool> record_failure(error reason, core::partition_state failed_in);
   asio::awaitable<void> wait_before_retry(error reason, core::partition_state failed_in);
@@ -127,7 +131,9 @@ class partition_mirror {
   previous_writer previous_;
   std::uint64_t term_ = 0;  // of the write lease
   core::desired_state desired_ = core::desired_state::mirroring;
-  std::optional<error> verdict_;  // of give_up(), not carried out yet
+  std::optional<error> verdict_;   // of give_up(), not carried out yet
+  std::optional<error> obstacle_;  // of not_ready(), not shown yet
+  bool is_obstructed_ = false;     // FAILED because of one
   bool ending_ = false;
   bool allowed_ = false;       // to mirror
   bool rests_ = false;

@@ -17,7 +17,7 @@ using namespace std::chrono_literals;
 constexpr auto patience = 60s;  // an election or a broker's restart is over by then
 constexpr auto first_pause = 100ms;
 constexpr auto longest_pause = 5'000ms;
-constexpr std::int32_t fetch_bytes_max = 2 * 1024 * 1024;
+constexpr std::int32_t fetch_bytes_max = 1024 * 1024;
 constexpr std::int32_t fetch_bytes_min = 64 * 1024;
 
 bool passes(const error& e) {

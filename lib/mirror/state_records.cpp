@@ -17,22 +17,24 @@ std::span<const std::byte> bytes_of(std::string_view text) { return std::as_byte
 
 std::string string_of(std::span<const std::byte> bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
 
-// One list of fields per struct drives both directions: `field(record.member)` in the order of the bytes.
+// One list of fields per struct drives encoding, decoding and printing: `field("member", record.member)` in the order of
+// the bytes.
 
 template <class Field, class Record>
 void fields(Field& field, Record& r);
 
 // Compact: the number of elements + 1, then the elements.
 template <class Field, class Vector>
-void array(Field& field, Vector& elements) {
+void array(Field& field, std::string_view name, Vector& elements) {
   using element = typename std::remove_const_t<Vector>::value_type;
   const auto one = [&](auto& e) {
-    if constexpr (std::is_integral_v<element> || std::is_same_v<element, std::string>) field(e);
+    if constexpr (std::is_integral_v<element> || std::is_same_v<element, std::string>) field({}, e);
     else fields(field, e);
   };
   if constexpr (std::is_const_v<Vector>) {
-    field.length(elements.size());
+    field.begin_array(name, elements.size());
     for (const element& e : elements) one(e);
+    field.end_array();
   } else {
     for (std::uint32_t left = field.length(); left > 0 && field.in.ok(); --left) one(elements.emplace_back());
   }
@@ -42,60 +44,61 @@ template <class Field, class Record>
 void fields(Field& field, Record& r) {
   using type = std::remove_const_t<Record>;
   if constexpr (std::is_same_v<type, mirrored_partition>) {
-    field(r.mirror), field(r.destination_topic), field(r.partition);
+    field("mirror", r.mirror), field("destination_topic", r.destination_topic), field("partition", r.partition);
   } else if constexpr (std::is_same_v<type, mirror_key> || std::is_same_v<type, producer_epoch_key>) {
-    field(r.mirror);
+    field("mirror", r.mirror);
   } else if constexpr (std::is_same_v<type, mirror_value>) {
-    field(r.source_cluster_id), field(r.created_ms);
+    field("source_cluster_id", r.source_cluster_id), field("created_ms", r.created_ms);
   } else if constexpr (std::is_same_v<type, producer_epoch_value>) {
-    field(r.epoch);
+    field("epoch", r.epoch);
   } else if constexpr (std::is_same_v<type, producer_id_key>) {
-    field(r.mirror), field(r.index), field(r.producer.value);
+    field("mirror", r.mirror), field("index", r.index), field("producer", r.producer.value);
   } else if constexpr (std::is_same_v<type, producer_id_value>) {
-    field(r.claimed_by);
+    field("claimed_by", r.claimed_by);
   } else if constexpr (std::is_same_v<type, mirror_topic_key>) {
-    field(r.mirror), field(r.destination_topic);
+    field("mirror", r.mirror), field("destination_topic", r.destination_topic);
   } else if constexpr (std::is_same_v<type, mirror_topic_value>) {
-    field(r.topic), field(r.source_topic), field(r.source_cluster_id);
+    field("topic", r.topic), field("source_topic", r.source_topic), field("source_cluster_id", r.source_cluster_id);
   } else if constexpr (std::is_same_v<type, fill_plan_key> || std::is_same_v<type, hand_over_key> || std::is_same_v<type, stop_plan_key> ||
                        std::is_same_v<type, partition_state_key> || std::is_same_v<type, last_mirror_epochs_key>) {
     fields(field, r.of);
   } else if constexpr (std::is_same_v<type, partition_state_value>) {
-    field(r.state), field(r.leader_epoch), field(r.state_epoch), field.nullable(r.error_message), field(r.retry_attempt), field(r.previous_state);
+    field("state", r.state), field("leader_epoch", r.leader_epoch), field("state_epoch", r.state_epoch), field.nullable("error_message", r.error_message), field("retry_attempt", r.retry_attempt), field("previous_state", r.previous_state);
   } else if constexpr (std::is_same_v<type, last_mirror_epochs_value>) {
-    field(r.last_mirror_epoch), field(r.last_mirror_offset);
+    field("last_mirror_epoch", r.last_mirror_epoch), field("last_mirror_offset", r.last_mirror_offset);
   } else if constexpr (std::is_same_v<type, desired_state_key>) {
-    field(r.mirror), field(r.topic);
+    field("mirror", r.mirror), field("topic", r.topic);
   } else if constexpr (std::is_same_v<type, desired_state_value>) {
-    field(r.mirror_name), field(r.changed_by), field(r.changed_ms);
+    field("mirror_name", r.mirror_name), field("changed_by", r.changed_by), field("changed_ms", r.changed_ms);
   } else if constexpr (std::is_same_v<type, config_property>) {
-    field(r.key), field(r.value);
+    field("key", r.key), field("value", r.value);
   } else if constexpr (std::is_same_v<type, source_config_key>) {
-    field(r.mirror), field(r.destination_topic);
+    field("mirror", r.mirror), field("destination_topic", r.destination_topic);
   } else if constexpr (std::is_same_v<type, source_config_value>) {
-    array(field, r.dynamic);
+    array(field, "dynamic", r.dynamic);
   } else if constexpr (std::is_same_v<type, stop_plan_value>) {
-    field(r.mirrored_end), array(field, r.open_producers), field(r.reset_epoch), field(r.end_offset);
+    field("mirrored_end", r.mirrored_end), array(field, "open_producers", r.open_producers), field("reset_epoch", r.reset_epoch), field("end_offset", r.end_offset);
   } else if constexpr (std::is_same_v<type, request_key>) {
-    field(r.mirror), field(r.id);
+    field("mirror", r.mirror), field("id", r.id);
   } else if constexpr (std::is_same_v<type, request_value>) {
-    field(r.action), array(field, r.topics), array(field, r.exclude), array(field, r.flags), field(r.asked_by), field(r.asked_ms);
+    field("action", r.action), array(field, "topics", r.topics), array(field, "exclude", r.exclude), array(field, "flags", r.flags), field("asked_by", r.asked_by), field("asked_ms", r.asked_ms);
   } else if constexpr (std::is_same_v<type, report_key>) {
-    field(r.mirror), field(r.id), field(r.part);
+    field("mirror", r.mirror), field("id", r.id), field("part", r.part);
   } else if constexpr (std::is_same_v<type, report_item>) {
-    field(r.mirror), field(r.topic), field(r.partition), field(r.ok), field(r.state), field(r.source_end), field(r.destination_end);
-    field(r.retry_attempt), field(r.message), array(field, r.details);
+    field("mirror", r.mirror), field("topic", r.topic), field("partition", r.partition), field("ok", r.ok), field("state", r.state);
+    field("source_end", r.source_end), field("destination_end", r.destination_end), field("retry_attempt", r.retry_attempt);
+    field("message", r.message), array(field, "details", r.details);
   } else if constexpr (std::is_same_v<type, report_value>) {
-    field(r.instance), field(r.parts), array(field, r.items);
+    field("instance", r.instance), field("parts", r.parts), array(field, "items", r.items);
   } else if constexpr (std::is_same_v<type, fill_plan_value>) {
-    field(r.fill_to);
+    field("fill_to", r.fill_to);
   } else if constexpr (std::is_same_v<type, hand_over_value>) {
-    field(r.instance), field(r.end_offset), field(r.left_ms);
+    field("instance", r.instance), field("end_offset", r.end_offset), field("left_ms", r.left_ms);
   } else if constexpr (std::is_same_v<type, open_slot_key>) {
-    fields(field, r.of), field(r.slot);
+    fields(field, r.of), field("slot", r.slot);
   } else {
     static_assert(std::is_same_v<type, open_slot_value>);
-    field(r.producer.value), field(r.first_offset), field(r.epoch), field(r.seen_ms);
+    field("producer", r.producer.value), field("first_offset", r.first_offset), field("epoch", r.epoch), field("seen_ms", r.seen_ms);
   }
 }
 
@@ -105,23 +108,25 @@ class field_writer {
  public:
   explicit field_writer(string_form form) : form_(form) {}
 
-  void operator()(bool v) { out.int8(v ? 1 : 0); }
-  void operator()(core::partition_state v) { out.int8(static_cast<std::int8_t>(v)); }
-  void operator()(std::int16_t v) { out.int16(v); }
-  void operator()(std::int32_t v) { out.int32(v); }
-  void operator()(std::int64_t v) { out.int64(v); }
-  void operator()(const topic_id& id) { out.bytes(std::as_bytes(std::span(id.bytes))); }
-  void operator()(const std::string& text) {
+  void operator()(std::string_view, bool v) { out.int8(v ? 1 : 0); }
+  void operator()(std::string_view, core::partition_state v) { out.int8(static_cast<std::int8_t>(v)); }
+  void operator()(std::string_view, std::int16_t v) { out.int16(v); }
+  void operator()(std::string_view, std::int32_t v) { out.int32(v); }
+  void operator()(std::string_view, std::int64_t v) { out.int64(v); }
+  void operator()(std::string_view, const topic_id& id) { out.bytes(std::as_bytes(std::span(id.bytes))); }
+  void operator()(std::string_view, const std::string& text) {
     MIRRORD_CHECK(text.size() <= static_cast<std::size_t>(std::numeric_limits<std::int16_t>::max()), "string of {} bytes", text.size());
     if (form_ == string_form::plain) out.int16(static_cast<std::int16_t>(text.size()));
     else length(text.size());
     out.text(text);
   }
   // Null for an empty text; in values only.
-  void nullable(const std::string& text) {
+  void nullable(std::string_view, const std::string& text) {
     if (text.empty()) out.uvarint(0);
-    else (*this)(text);
+    else (*this)({}, text);
   }
+  void begin_array(std::string_view, std::size_t elements) { length(elements); }
+  void end_array() {}
   void length(std::size_t elements) { out.uvarint(static_cast<std::uint32_t>(elements) + 1); }
 
   wire::writer out;
@@ -134,21 +139,21 @@ class field_reader {
  public:
   field_reader(std::string_view bytes, string_form form) : in(bytes_of(bytes)), form_(form) {}
 
-  void operator()(bool& v) { v = in.int8() != 0; }
-  void operator()(core::partition_state& v) {
+  void operator()(std::string_view, bool& v) { v = in.int8() != 0; }
+  void operator()(std::string_view, core::partition_state& v) {
     const std::int8_t number = in.int8();
     const auto known = core::partition_state_of(number);
     if (known) v = *known;
     else in.fault(fmt::format("state {}", number));
   }
-  void operator()(std::int16_t& v) { v = in.int16(); }
-  void operator()(std::int32_t& v) { v = in.int32(); }
-  void operator()(std::int64_t& v) { v = in.int64(); }
-  void operator()(topic_id& id) {
+  void operator()(std::string_view, std::int16_t& v) { v = in.int16(); }
+  void operator()(std::string_view, std::int32_t& v) { v = in.int32(); }
+  void operator()(std::string_view, std::int64_t& v) { v = in.int64(); }
+  void operator()(std::string_view, topic_id& id) {
     const auto bytes = in.take(id.bytes.size());
     for (std::size_t i = 0; i < bytes.size(); ++i) id.bytes[i] = std::to_integer<std::uint8_t>(bytes[i]);
   }
-  void operator()(std::string& text) {
+  void operator()(std::string_view, std::string& text) {
     if (form_ == string_form::plain) {
       const std::int16_t length = in.int16();
       if (length < 0) return in.fault("null string");
@@ -157,7 +162,7 @@ class field_reader {
       text = string_of(in.take(length()));
     }
   }
-  void nullable(std::string& text) {
+  void nullable(std::string_view, std::string& text) {
     const std::uint32_t length_plus_one = in.uvarint();
     if (in.ok() && length_plus_one > 0) text = string_of(in.take(length_plus_one - 1));
   }
@@ -186,6 +191,48 @@ class field_reader {
   string_form form_;
 };
 
+// In double quotes where it is not one plain word.
+std::string quoted(std::string_view text) {
+  const bool is_plain = !text.empty() && text.find_first_of(" \"\\=[]\n\r\t") == std::string_view::npos;
+  if (is_plain) return std::string(text);
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    if (static_cast<unsigned char>(c) < 0x20) out += fmt::format("\\x{:02x}", c);
+    else out += c;
+  }
+  return out + '"';
+}
+
+// {name=value, ...} without the braces; nested records and arrays in them.
+class field_printer {
+ public:
+  void operator()(std::string_view name, bool v) { put(name, v ? "true" : "false"); }
+  void operator()(std::string_view name, core::partition_state v) { put(name, core::name(v)); }
+  void operator()(std::string_view name, std::int16_t v) { put(name, std::to_string(v)); }
+  void operator()(std::string_view name, std::int32_t v) { put(name, std::to_string(v)); }
+  void operator()(std::string_view name, std::int64_t v) { put(name, std::to_string(v)); }
+  void operator()(std::string_view name, const topic_id& id) { put(name, id.text()); }
+  void operator()(std::string_view name, const std::string& text) { put(name, quoted(text)); }
+  void nullable(std::string_view name, const std::string& text) {
+    if (!text.empty()) (*this)(name, text);
+  }
+  void begin_array(std::string_view name, std::size_t) { put(name, "["), first_ = true; }
+  void end_array() { out += ']', first_ = false; }
+
+  std::string out;
+
+ private:
+  void put(std::string_view name, std::string_view value) {
+    if (!first_) out += ' ';
+    first_ = false;
+    if (!name.empty()) out.append(name) += '=';
+    out += value;
+  }
+
+  bool first_ = true;
+};
+
 error malformed(std::string_view what, std::string_view fault) {
   return fail(errc::malformed, fmt::format("state record {}: {}", what, fault));
 }
@@ -199,6 +246,45 @@ inspection inspect_as(std::string_view key, std::optional<std::string_view> valu
   const auto v = decode_value<typename Key::value_type>(*value);
   if (!v) return {readability::malformed, route, v.error().message()};
   return {*v ? readability::readable : readability::newer_version, route, {}};
+}
+
+template <class Record>
+std::string text_of(const Record& record) {
+  field_printer p;
+  fields(p, record);
+  return p.out;
+}
+
+template <class Key>
+printed_record print_as(std::string_view key, std::optional<std::string_view> value) {
+  printed_record printed;
+  if (const auto k = decode_key<Key>(key)) printed.key = text_of(*k);
+  if (!value) return printed;
+  const auto v = decode_value<typename Key::value_type>(*value);
+  if (v && *v) printed.value = text_of(**v);
+  return printed;
+}
+
+// Calls `use` with a null pointer of the kind's key type; false for kinds that we do not know.
+template <class Use>
+bool with_key_type(record_kind kind, Use use) {
+  switch (kind) {
+    case record_kind::mirror_partition_state: return use(static_cast<partition_state_key*>(nullptr)), true;
+    case record_kind::last_mirror_epochs: return use(static_cast<last_mirror_epochs_key*>(nullptr)), true;
+    case record_kind::mirror: return use(static_cast<mirror_key*>(nullptr)), true;
+    case record_kind::producer_id: return use(static_cast<producer_id_key*>(nullptr)), true;
+    case record_kind::mirror_topic: return use(static_cast<mirror_topic_key*>(nullptr)), true;
+    case record_kind::fill_plan: return use(static_cast<fill_plan_key*>(nullptr)), true;
+    case record_kind::hand_over: return use(static_cast<hand_over_key*>(nullptr)), true;
+    case record_kind::open_slot: return use(static_cast<open_slot_key*>(nullptr)), true;
+    case record_kind::producer_epoch: return use(static_cast<producer_epoch_key*>(nullptr)), true;
+    case record_kind::desired_state: return use(static_cast<desired_state_key*>(nullptr)), true;
+    case record_kind::source_config: return use(static_cast<source_config_key*>(nullptr)), true;
+    case record_kind::stop_plan: return use(static_cast<stop_plan_key*>(nullptr)), true;
+    case record_kind::request: return use(static_cast<request_key*>(nullptr)), true;
+    case record_kind::report: return use(static_cast<report_key*>(nullptr)), true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -263,7 +349,7 @@ template <class Key>
 std::string key_prefix(std::string_view mirror) {
   field_writer w(string_form::plain);
   w.out.int16(static_cast<std::int16_t>(Key::kind));
-  w(std::string(mirror));
+  w({}, std::string(mirror));
   return string_of(w.out.own_bytes());
 }
 
@@ -281,23 +367,37 @@ std::string route_of(const mirrored_partition& p) { return fmt::format("{}:{}:{}
 inspection inspect(std::string_view key, std::optional<std::string_view> value) {
   const auto kind = kind_of(key);
   if (!kind) return {readability::malformed, {}, "state record key: no kind"};
-  switch (*kind) {
-    case record_kind::mirror: return inspect_as<mirror_key>(key, value);
-    case record_kind::producer_id: return inspect_as<producer_id_key>(key, value);
-    case record_kind::mirror_topic: return inspect_as<mirror_topic_key>(key, value);
-    case record_kind::fill_plan: return inspect_as<fill_plan_key>(key, value);
-    case record_kind::hand_over: return inspect_as<hand_over_key>(key, value);
-    case record_kind::open_slot: return inspect_as<open_slot_key>(key, value);
-    case record_kind::producer_epoch: return inspect_as<producer_epoch_key>(key, value);
-    case record_kind::mirror_partition_state: return inspect_as<partition_state_key>(key, value);
-    case record_kind::last_mirror_epochs: return inspect_as<last_mirror_epochs_key>(key, value);
-    case record_kind::desired_state: return inspect_as<desired_state_key>(key, value);
-    case record_kind::source_config: return inspect_as<source_config_key>(key, value);
-    case record_kind::stop_plan: return inspect_as<stop_plan_key>(key, value);
-    case record_kind::request: return inspect_as<request_key>(key, value);
-    case record_kind::report: return inspect_as<report_key>(key, value);
+  inspection seen{readability::unknown_kind, {}, {}};
+  with_key_type(*kind, [&](auto* type) { seen = inspect_as<std::remove_pointer_t<decltype(type)>>(key, value); });
+  return seen;
+}
+
+std::string_view name(record_kind kind) noexcept {
+  switch (kind) {
+    case record_kind::mirror_partition_state: return "MirrorPartitionState";
+    case record_kind::last_mirror_epochs: return "LastMirrorEpochs";
+    case record_kind::mirror: return "Mirror";
+    case record_kind::producer_id: return "ProducerId";
+    case record_kind::mirror_topic: return "MirrorTopic";
+    case record_kind::fill_plan: return "FillPlan";
+    case record_kind::hand_over: return "HandOver";
+    case record_kind::open_slot: return "OpenSlot";
+    case record_kind::producer_epoch: return "ProducerEpoch";
+    case record_kind::desired_state: return "DesiredState";
+    case record_kind::source_config: return "SourceConfig";
+    case record_kind::stop_plan: return "StopPlan";
+    case record_kind::request: return "Request";
+    case record_kind::report: return "Report";
   }
-  return {readability::unknown_kind, {}, {}};
+  return "Unknown";
+}
+
+printed_record print(std::string_view key, std::optional<std::string_view> value) {
+  printed_record printed;
+  if (const auto kind = kind_of(key)) {
+    with_key_type(*kind, [&](auto* type) { printed = print_as<std::remove_pointer_t<decltype(type)>>(key, value); });
+  }
+  return printed;
 }
 
 #define MIRRORD_STATE_RECORD(key, value)                                                         \

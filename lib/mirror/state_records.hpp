@@ -372,4 +372,15 @@ struct inspection {
 // What we can make of a record that somebody wrote; `value` is none for a tombstone.
 [[nodiscard]] inspection inspect(std::string_view key, std::optional<std::string_view> value);
 
+// "MirrorPartitionState", "StopPlan"; "Unknown" for kinds that we do not know.
+[[nodiscard]] std::string_view name(record_kind kind) noexcept;
+
+// "name=value name=value", for people; empty where it cannot be read. No record holds a secret.
+struct printed_record {
+  std::string key;
+  std::string value;
+};
+
+[[nodiscard]] printed_record print(std::string_view key, std::optional<std::string_view> value);
+
 }  // namespace mirrord::mirror

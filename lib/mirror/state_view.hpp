@@ -48,6 +48,12 @@ class state_view {
   // Whether a release after ours wrote the present value of this key; such a value is not ours to replace.
   [[nodiscard]] bool holds_newer_version(std::string_view key) const;
 
+  // Every entry, by kind, mirror and the rest of the key: use(key, value).
+  template <class Use>
+  void for_each(Use use) const {
+    for (const auto& [key, at] : entries_) use(std::string_view(key), std::string_view(at.value));
+  }
+
   [[nodiscard]] std::size_t size() const noexcept { return entries_.size(); }
 
  private:

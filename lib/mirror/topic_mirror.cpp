@@ -44,11 +44,21 @@ void topic_mirror::run(prepared_topic prepared) {
   last_error_.reset();
   prepared_ = std::move(prepared);
   ready_ = true;
+  if (destination_topic_ != prepared_.destination_topic) retire_partitions();
   open_partitions(prepared_.destination_topic, prepared_.source_topic, prepared_.partitions);
   const partition_options allowed = options();
   for (const auto& partition : partitions_) partition->mirror.allow_mirroring(allowed);
   run_partitions();
   log::info("topic_mirroring", {{"mirror", parts_.mirror}, {"topic", name_}, {"partitions", partitions_.size()}});
+}
+
+// The destination topic was deleted and made anew: what is recorded and running belongs to the old one.
+void topic_mirror::retire_partitions() {
+  for (auto& partition : partitions_) {
+    partition->mirror.end();
+    retired_.push_back(std::move(partition));
+  }
+  partitions_.clear();
 }
 
 void topic_mirror::open_partitions(topic_id destination_topic, topic_id source_topic, std::int32_t count) {
@@ -112,6 +122,9 @@ void topic_mirror::end() {
 void topic_mirror::note_failure(error reason) {
   if (!last_error_ || last_error_->message() != reason.message()) {
     log::error("topic_failed", {{"mirror", parts_.mirror}, {"topic", name_}, {"error", core::explain(reason, parts_.context.advice)}});
+  }
+  if (!ready_) {
+    for (const auto& partition : partitions_) partition->mirror.not_ready(reason);
   }
   last_error_ = std::move(reason);
 }

@@ -71,6 +71,7 @@ class topic_mirror {
   struct running_partition;
 
   void open_partitions(topic_id destination_topic, topic_id source_topic, std::int32_t count);
+  void retire_partitions();
   void run_partitions();
   [[nodiscard]] partition_options options() const;
   asio::awaitable<void> restore_cleanup_policy(bool again);
@@ -86,6 +87,7 @@ class topic_mirror {
   bool policy_refused_ = false;
   bool settings_refused_ = false;
   std::vector<std::unique_ptr<running_partition>> partitions_;  // by partition number
+  std::vector<std::unique_ptr<running_partition>> retired_;     // may still be ending
 };
 
 }  // namespace mirrord::mirror

@@ -1,7 +1,7 @@
 #include "mirror/topic_preparation.hpp"
 
 #include "base/log.hpp"
-#include "mirror/partition_query.hpp"
+#include "mirror/alignment.hpp"
 #include "mirror/topic_settings.hpp"
 #include "wire/fetch.hpp"
 
@@ -49,22 +49,6 @@ asio::awaitable<result<void>> wait_for_leaders(client::cluster& cluster, clock_p
   }
 }
 
-asio::awaitable<result<void>> check_empty(client::cluster& destination, std::string topic, std::int32_t partitions) {
-  for (std::int32_t index = 0; index < partitions; ++index) {
-    const topic_partition tp{topic, index};
-    auto leader = co_await destination.leader_of(tp);
-    if (!leader) co_return std::move(leader.error());
-    auto end = co_await log_end(destination, tp, *leader);
-    if (!end) co_return std::move(end.error());
-    if (*end != 0) {
-      co_return fail(errc::invalid, fmt::format("destination topic {} exists, is not recorded as a topic of this mirror, and {} holds data up to "
-                                                "offset {}; delete it on the destination, or leave it out with topics.exclude",
-                                                topic, tp.text(), *end));
-    }
-  }
-  co_return result<void>{};
-}
-
 class preparation {
  public:
   preparation(preparation_context context, std::string topic) : context_(std::move(context)), topic_(std::move(topic)) {}
@@ -80,6 +64,11 @@ class preparation {
     prepared_.source_cleanup_policy = value_of(*source_configs, "cleanup.policy");
     prepared_.marker_retention = co_await marker_retention(number_of(*source_configs, "delete.retention.ms", 0));
     wanted_ = settings_while_mirrored(*source_configs, context_.traits.split_timestamp_bounds);
+
+    if (const std::string other = context_.memory.copied_by(topic_, prepared_.source_topic); !other.empty()) {
+      co_return fail(errc::fenced, fmt::format("Detected mirror loop for mirror {}: the source's mirror {} copies topic {} from this cluster; stop it there first",
+                                                context_.mirror, other, topic_));
+    }
 
     std::vector<std::string> named{topic_};
     if (auto looked = co_await context_.destination.refresh(std::move(named)); !looked) co_return std::move(looked.error());
@@ -134,9 +123,7 @@ class preparation {
     if (partitions > prepared_.partitions) {
       co_return fail(errc::diverged, fmt::format("destination topic {} has {} partitions, the source's has {}", topic_, partitions, prepared_.partitions));
     }
-    if (!known) {
-      if (auto empty = co_await check_empty(context_.destination, topic_, partitions); !empty) co_return empty;
-    }
+    if (auto aligned = co_await align_partitions(existing.id, partitions, known.has_value()); !aligned) co_return aligned;
     if (partitions < prepared_.partitions) {
       auto grown = co_await context_.destination_admin.create_partitions(topic_, prepared_.partitions, deadline_of(context_.destination));
       if (!grown) co_return std::move(grown.error());
@@ -148,6 +135,29 @@ class preparation {
     if (auto altered = co_await alter_differences(); !altered) co_return altered;
     if (known) co_return result<void>{};
     co_return co_await record();
+  }
+
+  // Of a topic that this mirror does not know, and of partitions that it has stopped: they may have been written to since.
+  asio::awaitable<result<void>> align_partitions(topic_id destination_topic, std::int32_t partitions, bool known) {
+    for (std::int32_t index = 0; index < partitions; ++index) {
+      const mirrored_partition of{context_.mirror, destination_topic, index};
+      const auto standing = context_.state.view().find(partition_state_key{of});
+      const auto state = !standing ? core::partition_state::unknown : standing->state == core::partition_state::failed ? standing->previous_state : standing->state;
+      if (state == core::partition_state::stopping) {
+        co_return fail(errc::fenced, fmt::format("{}-{} is being stopped; the topic is mirrored again when that is done", topic_, index));
+      }
+      stop_plan_key plan{of};
+      const bool was_stopped = context_.state.view().find(plan).has_value();
+      if (known && !was_stopped) continue;
+      alignment_context alignment{context_.source, context_.destination, context_.clock, context_.random, context_.memory};
+      topic_partition tp{topic_, index};
+      auto aligned = co_await align(alignment, std::move(tp), prepared_.source_topic);
+      if (!aligned) co_return std::move(aligned.error());
+      if (*aligned > 0) log::info("partition_aligned", {{"mirror", context_.mirror}, {"partition", fmt::format("{}-{}", topic_, index)}, {"end", *aligned}});
+      if (!was_stopped) continue;
+      if (auto erased = co_await context_.state.erase(std::move(plan)); !erased) co_return erased;
+    }
+    co_return result<void>{};
   }
 
   asio::awaitable<result<void>> alter_differences() {

@@ -1,11 +1,13 @@
 // Makes a destination topic ready to be mirrored into: creates it, or accepts one that is recorded as this mirror's, or
-// one that is empty. Anything else is refused and left untouched. Idempotent: called again after growth or a restart.
+// one that is empty, or one that is a prefix of the source's (alignment). Anything else is refused and left untouched, and so
+// is a topic that the source's cluster copies from here. Idempotent: called again after growth or a restart.
 #pragma once
 
 #include "client/admin.hpp"
 #include "client/cluster.hpp"
 #include "mirror/destination_check.hpp"
 #include "mirror/ports.hpp"
+#include "mirror/source_memory.hpp"
 #include "mirror/state_store.hpp"
 
 #include <chrono>
@@ -21,6 +23,8 @@ struct preparation_context {
   client::admin& destination_admin;
   state_store& state;
   clock_port& clock;
+  random_port& random;
+  const source_memory& memory;
   std::string mirror;
   std::int16_t replication_factor = -1;  // of created topics; -1: the broker's default
   destination_traits traits;

@@ -53,6 +53,7 @@ json::object to_object(const topic_status& t, const json::storage_ptr& storage) 
   for (const auto& p : t.partitions) partitions.push_back(to_object(p, storage));
   json::object out(storage);
   out["topic"] = t.topic;
+  out["mirror.name"] = t.mirror_name;
   out["state"] = t.state;
   out["last_error"] = error_or_null(t.last_error, storage);
   out["partitions"] = std::move(partitions);

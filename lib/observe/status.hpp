@@ -48,6 +48,7 @@ struct partition_status {
 
 struct topic_status {
   std::string topic;
+  std::string mirror_name;  // what is wanted: "<mirror>", "<mirror>.paused", "<mirror>.stopped"
   std::string state;
   std::optional<status_error> last_error;
   std::vector<partition_status> partitions;

@@ -1,6 +1,8 @@
 """kafka-mirror --verify: a mirror's copies are equal, and whatever is changed in a copy is found."""
 
+import random
 import subprocess
+import time
 import unittest
 
 from confluent_kafka import TopicPartition
@@ -8,8 +10,11 @@ from confluent_kafka import TopicPartition
 import seed_topics
 from kafka_lab import Cluster
 from lab_test_case import DESTINATION_OPTIONS, REQUEST_SECONDS, LabTestCase
-from mirror_cli import document, run_cli, write_properties
+from log_reader import READ_UNCOMMITTED, LogReader
+from mirror_cli import VERIFY_SECONDS, document, run_cli, start_cli, write_properties
 from record_writers import FLUSH_SECONDS, flush, make_producer, send
+from seed_topics import DAY_MS, MINUTE_MS
+from waiting import wait_until
 
 TIME_MS = 1_700_000_000_000
 
@@ -17,12 +22,15 @@ TIME_MS = 1_700_000_000_000
 class VerifyTestCase(LabTestCase):
     """What the tests of --verify share."""
 
-    def verify(self, *topics: str, options: tuple[str, ...] = (), **source: object) -> subprocess.CompletedProcess:
-        """Runs the command; settings of the source by keyword, '_' stands for '.'."""
+    def arguments(self, *topics: str, options: tuple[str, ...] = (), **source: object) -> list[object]:
+        """A command line; settings of the source by keyword, '_' stands for '.'."""
         settings = {"bootstrap.servers": self.source.bootstrap, **self.source.security(), **{k.replace("_", "."): v for k, v in source.items()}}
         source_config = write_properties(self.lab.directory / self.unique("source"), settings)
-        return run_cli("--bootstrap-server", self.destination.bootstrap, "--verify", "--source-config", source_config,
-                       "--topics", ",".join(topics), *options)
+        return ["--bootstrap-server", self.destination.bootstrap, "--verify", "--source-config", source_config, "--topics", ",".join(topics), *options]
+
+    def verify(self, *topics: str, options: tuple[str, ...] = (), **source: object) -> subprocess.CompletedProcess:
+        """Runs the command."""
+        return run_cli(*self.arguments(*topics, options=options, **source))
 
     def assert_verified(self, *topics: str) -> None:
         """Everything is equal, by text and by exit code."""
@@ -77,13 +85,13 @@ class MirroredTest(VerifyTestCase):
         self.assertEqual((done.returncode, done.stdout), (0, f"{topic}: 1 partition, 60 offsets compared, equal, 40 older offsets not removed yet\n"))
 
 
-class TamperedTest(VerifyTestCase):
-    """Copies made by hand, each with one thing wrong."""
+class ByHandTest(VerifyTestCase):
+    """Copies made by hand, honest ones and such with one thing wrong."""
 
     def make_pair(self) -> str:
-        """One topic on both sides."""
-        topic = self.create_topic(self.source)
-        return self.create_topic(self.destination, topic)
+        """One topic on both sides, which keeps old records."""
+        topic = self.create_topic(self.source, retention_ms="-1")
+        return self.create_topic(self.destination, topic, retention_ms="-1")
 
     def write_records(self, cluster: Cluster, topic: str, numbers: range, **changed: object) -> None:
         """Records whose content follows from their number, the last one changed."""
@@ -119,6 +127,47 @@ class TamperedTest(VerifyTestCase):
             self.write_transaction(cluster, topic, commit=False)
         self.assert_verified(topic)
 
+    def test_a_broker_that_restarts_meanwhile_is_waited_for(self) -> None:
+        topic = self.make_pair()
+        values = [random.Random(number).randbytes(10_000) for number in range(2_000)]
+        for cluster in (self.source, self.destination):
+            producer = make_producer(cluster.client())
+            for value in values:
+                send(producer, topic, 0, value=value, timestamp=TIME_MS)
+            flush(producer)
+        with start_cli(*self.arguments(topic, options=("--throttle", "2MiB"))) as verifying:
+            # After ten seconds it tells how far it is: half of the way at this pace.
+            self.assertRegex(verifying.stderr.readline(), r"^kafka-mirror: \d+ of 2000 offsets \(\d+ %\), 0 of 1 partitions, \d\.\d MB/s, \d+ s left$")
+            self.source.kill()
+            self.source.restart()
+            output, errors = verifying.communicate(timeout=VERIFY_SECONDS)
+        self.assertEqual((verifying.returncode, output), (0, f"{topic}: 1 partition, 2000 offsets compared, equal\n"), errors)
+
+    def test_sides_that_are_compacted_differently_far_are_equal(self) -> None:
+        topic = self.create_topic(self.source, cleanup_policy="compact", min_compaction_lag_ms=str(DAY_MS))
+        self.create_topic(self.destination, topic, cleanup_policy="compact", min_compaction_lag_ms="0", min_cleanable_dirty_ratio="0.01",
+                          segment_ms=str(10 * MINUTE_MS))
+        keys, now = 20, int(time.time() * 1000)
+        for cluster in (self.source, self.destination):
+            producer = make_producer(cluster.client())
+            for minutes in (180, 120, 60):  # each in a segment of its own
+                for number in range(keys):
+                    send(producer, topic, 0, key=b"%d" % number, value=b"%d minutes ago" % minutes, timestamp=now - minutes * MINUTE_MS)
+                flush(producer)
+            send(producer, topic, 0, key=b"last", value=b"in the segment that is not cleaned", timestamp=now)
+            flush(producer)
+
+        def cleaned() -> bool:
+            with LogReader(self.destination.client(), READ_UNCOMMITTED) as reader:
+                return sum(1 for _ in reader.records(topic, 0, 0, 3 * keys + 1)) == keys + 1
+
+        wait_until(cleaned, f"the log cleaner to compact {topic}", seed_topics.CLEANING_SECONDS, pause=0.5)
+        self.assert_verified(topic)
+        # The other way round it is the source that lacks records.
+        source_config = write_properties(self.lab.directory / self.unique("source"), {"bootstrap.servers": self.destination.bootstrap})
+        swapped = run_cli("--bootstrap-server", self.source.bootstrap, "--verify", "--source-config", source_config, "--topics", topic)
+        self.assertEqual((swapped.returncode, swapped.stdout), (0, f"{topic}: 1 partition, {3 * keys + 1} offsets compared, equal\n"))
+
     def test_one_thing_of_one_record(self) -> None:
         for field, value, shown in (("value", b"forged", '"forged"'), ("key", b"other", '"other"'), ("timestamp", TIME_MS, str(TIME_MS)),
                                     ("headers", [("h", b"2")], '"h"="2"')):
@@ -126,7 +175,7 @@ class TamperedTest(VerifyTestCase):
                 topic = self.make_pair()
                 self.write_both(topic, range(10), **{field: value})
                 self.write_both(topic, range(10, 20))
-                self.assert_found(topic, f"{topic}-0 offset 9: {'headers' if field == 'headers' else field}: source ", f"| destination ", shown)
+                self.assert_found(topic, f"{topic}-0 offset 9: {field}: source ", "| destination ", shown)
 
     def test_a_record_is_missing_in_the_middle(self) -> None:
         topic = self.make_pair()

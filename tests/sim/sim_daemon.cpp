@@ -63,6 +63,7 @@ void sim_daemon::want(core::desired_state desired) {
   clusters_.trace.add("{}: wanted '{}'", name_, core::suffix_of(desired));
   if (desired == core::desired_state::stopped) destination_.forget_foreign_write();  // a stop ends the log whatever is in it
   mirror_.want(desired);
+  if (desired == core::desired_state::mirroring) mirror_.allow_mirroring(options_);
 }
 
 void sim_daemon::crash() {

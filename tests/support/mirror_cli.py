@@ -27,6 +27,11 @@ def run_cli(*arguments: object) -> subprocess.CompletedProcess:
                           timeout=VERIFY_SECONDS, check=False)
 
 
+def start_cli(*arguments: object) -> subprocess.Popen:
+    """Starts it; its standard output and standard error can be read as text."""
+    return subprocess.Popen([cli_binary(), *map(str, arguments)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
 def document(done: subprocess.CompletedProcess) -> dict:
     """What a run with --json wrote."""
     return json.loads(done.stdout)

@@ -110,6 +110,7 @@ TEST_CASE("a partition is read to its end, and an empty answer means that nothin
     CHECK_FALSE(nothing.has_value());
     CHECK(r.pace.bytes() == static_cast<std::int64_t>(records.size()));
     CHECK(r.troubles.empty());
+    (void)co_await r.tasks.join();
   });
 }
 
@@ -130,6 +131,7 @@ TEST_CASE("a log that begins later by now is read from there", "[reader]") {
     REQUIRE((moved && moved->has_value()));
     CHECK((*moved)->from == 7);
     CHECK((*moved)->known_to == 7);
+    (void)co_await r.tasks.join();
   });
 }
 
@@ -157,6 +159,7 @@ TEST_CASE("a log that has got shorter is an error, not an end", "[reader]") {
     const auto cut = co_await queue.pop();
     REQUIRE((cut && cut->has_error()));
     CHECK(cut->error().code == errc::diverged);
+    (void)co_await r.tasks.join();
   });
 }
 
@@ -177,6 +180,7 @@ TEST_CASE("what passes is waited out and told meanwhile", "[reader]") {
     REQUIRE(r.troubles.size() == 2);
     CHECK_THAT(r.troubles[0], Catch::StartsWith("source: fetch orders-0 at offset 0: NOT_LEADER_OR_FOLLOWER"));
     CHECK(r.troubles[1].empty());
+    (void)co_await r.tasks.join();
   });
 }
 
@@ -207,6 +211,7 @@ TEST_CASE("what does not pass is told at once", "[reader]") {
     REQUIRE((refused && refused->has_error()));
     CHECK(refused->error().broker_code == 29);
     CHECK(r.clock.sleeps == 0);
+    (void)co_await r.tasks.join();
   });
 }
 

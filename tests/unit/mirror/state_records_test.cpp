@@ -117,6 +117,21 @@ TEST_CASE("requests and reports have the bytes of Kafka's coordinator records", 
                      " 00 00 00 02 04 'why' 00"));
 }
 
+TEST_CASE("records are printed for people", "[state_records]") {
+  const partition_state_value value{core::partition_state::failed, 3, 2, "broker 2: no \"leader\"", -1, core::partition_state::mirroring};
+  const auto state = print(encode_key(partition_state_key{some_partition()}), encode_value(value));
+  CHECK(state.key == "mirror=a-to-b destination_topic=AAECAwQFBgcICQoLDA0ODw partition=11");
+  CHECK(state.value == "state=FAILED leader_epoch=3 state_epoch=2 error_message=\"broker 2: no \\\"leader\\\"\" retry_attempt=-1 previous_state=MIRRORING");
+  const auto plan = print(encode_key(stop_plan_key{some_partition()}), encode_value(stop_plan_value{9, {7, 8}, 2, 12}));
+  CHECK(plan.value == "mirrored_end=9 open_producers=[7 8] reset_epoch=2 end_offset=12");
+  const auto config = print(encode_key(source_config_key{"m", counting_id()}), encode_value(source_config_value{{{"retention.ms", "5"}}}));
+  CHECK(config.value == "dynamic=[key=retention.ms value=5]");
+  CHECK(print(encode_key(mirror_key{"m"}), std::nullopt).value.empty());
+  CHECK(print("\x7f\x7f", "x").key.empty());
+  CHECK(name(record_kind::stop_plan) == "StopPlan");
+  CHECK(name(static_cast<record_kind>(9999)) == "Unknown");
+}
+
 TEST_CASE("a state that this version does not know is malformed, and so is an array without end", "[state_records]") {
   CHECK(decode_value<partition_state_value>(bytes("00 00 01 ff ff ff ff 00 00 00 00 00 00 00 ff 00")).error().code == errc::malformed);
   CHECK(decode_value<source_config_value>(bytes("00 00 ff ff ff ff 0f 02 'a' 02 'b' 00")).error().code == errc::malformed);

@@ -28,7 +28,7 @@ status_snapshot example() {
   failed.state = "FAILED";
   failed.retry_attempt = 4;
   failed.last_error = status_error{"foreign_write", "expected 7, \"got\" 9\n"};
-  topic_status topic{"orders", "MIRRORING", std::nullopt, {healthy, failed}};
+  topic_status topic{"orders", "orders-dr.paused", "MIRRORING", std::nullopt, {healthy, failed}};
   mirror_status mirror{"orders-dr", "MIRRORING", "abc", status_error{"unreachable", "connect"}, {topic}};
   return {"0.1.0", "host:1", "", 1500, 99'000, {mirror, mirror_status{"empty", "PREPARING", "", std::nullopt, {}}}};
 }
@@ -58,6 +58,7 @@ TEST_CASE("every field of a snapshot is in its JSON") {
 
   const auto& topic = mirror.at("topics").as_array().at(0).as_object();
   CHECK(topic.at("topic") == "orders");
+  CHECK(topic.at("mirror.name") == "orders-dr.paused");
   CHECK(topic.at("last_error").is_null());
   const auto& partitions = topic.at("partitions").as_array();
   REQUIRE(partitions.size() == 2);
