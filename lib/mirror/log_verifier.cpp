@@ -159,7 +159,7 @@ asio::awaitable<void> log_verifier::take_turns(asio::awaitable<void> (log_verifi
 }
 
 partition_reader log_verifier::reader(core::log_side side, const topic_partition& tp, std::int32_t connection_index) {
-  return partition_reader({*clusters_[side], clock_, random_, pace_, connection_index, side_name(side),
+  return partition_reader({*clusters_[side], clock_, random_, pace_, patience_[side], connection_index, side_name(side),
                            [this](std::string trouble) { progress_.trouble = std::move(trouble); }},
                           tp);
 }

@@ -14,7 +14,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto patience = 60s;  // an election or a broker's restart is over by then
+constexpr auto first_patience = 60s;  // an election or a broker's restart is over by then
+constexpr auto later_patience = 5s;
 constexpr auto first_pause = 100ms;
 constexpr auto longest_pause = 5'000ms;
 constexpr std::int32_t fetch_bytes_max = 1024 * 1024;
@@ -41,7 +42,7 @@ void read_pace::note(std::int64_t bytes, clock_port::duration now) {
 template <class T>
 asio::awaitable<result<T>> partition_reader::retried(std::function<asio::awaitable<result<T>>()> attempt) {
   client::backoff pauses(first_pause, longest_pause);
-  const auto until = context_.clock.now() + patience;
+  const auto began = context_.clock.now();
   while (true) {
     auto got = co_await attempt();
     if (got) {
@@ -49,7 +50,11 @@ asio::awaitable<result<T>> partition_reader::retried(std::function<asio::awaitab
       co_return got;
     }
     error failure = std::move(got.error()).within(context_.cluster_name);
-    if (!passes(failure) || context_.clock.now() >= until) co_return failure;
+    if (!passes(failure)) co_return failure;
+    if (context_.clock.now() - began >= (context_.patience.spent ? later_patience : first_patience)) {
+      context_.patience.spent = true;
+      co_return failure;
+    }
     context_.note_trouble(failure.message());
     co_await context_.clock.sleep(pauses.after_failure(context_.random.uniform()));
   }

@@ -22,11 +22,12 @@ class middle_random final : public random_port {
 struct reading {
   reading(lane_scene& s, client::cluster& c, std::int64_t bytes_per_second = 0)
       : pace(bytes_per_second), queue(s.executor(), 10), tasks(s.executor()),
-        reader({c, clock, random, pace, 3, "source", [this](std::string text) { troubles.push_back(std::move(text)); }}, orders_0) {}
+        reader({c, clock, random, pace, patience, 3, "source", [this](std::string text) { troubles.push_back(std::move(text)); }}, orders_0) {}
 
   patient_clock clock;
   middle_random random;
   read_pace pace;
+  read_patience patience;
   chunk_queue queue;
   client::task_group tasks;
   std::vector<std::string> troubles;
@@ -184,7 +185,7 @@ TEST_CASE("what passes is waited out and told meanwhile", "[reader]") {
   });
 }
 
-TEST_CASE("after a minute the last error is told", "[reader]") {
+TEST_CASE("after a minute the last error is told, and then sooner", "[reader]") {
   lane_scene s;
   s.broker.lead(orders_0, -1, 5);
   s.play([&](client::cluster& c) -> awaitable<void> {
@@ -196,6 +197,12 @@ TEST_CASE("after a minute the last error is told", "[reader]") {
     CHECK_THAT(given_up->error().message(), Catch::StartsWith("source: ") && Catch::Contains("orders-0"));
     CHECK(r.clock.now() - began >= 60s);
     CHECK(r.clock.now() - began < 70s);
+
+    const auto later = r.clock.now();
+    chunk_queue queue(s.executor(), 10);
+    co_await r.reader.read(0, 10, queue);
+    CHECK(r.clock.now() - later >= 5s);
+    CHECK(r.clock.now() - later < 15s);
   });
 }
 
