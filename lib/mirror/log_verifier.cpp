@@ -217,7 +217,8 @@ asio::awaitable<result<void>> log_verifier::compare_logs(work& item, core::log_c
   result<void> outcome;
   while (outcome && !comparison.done()) {
     // The side that is known less far holds the comparison up.
-    const auto side = comparison.known_to(core::log_side::source) <= comparison.known_to(core::log_side::destination) ? core::log_side::source : core::log_side::destination;
+    const bool source_lags = comparison.known_to(core::log_side::source) <= comparison.known_to(core::log_side::destination);
+    const auto side = source_lags ? core::log_side::source : core::log_side::destination;
     auto chunk = co_await queues[side]->pop();
     if (!chunk) {
       outcome = fail(errc::malformed, fmt::format("{}: the {} ended early", item.into->tp.text(), side_name(side)));
