@@ -122,7 +122,8 @@ std::vector<po::option> split(const std::vector<std::string>& arguments) {
     for (const auto& row : actions()) known.push_back(row.name);
     for (const auto& row : option_rows()) known.push_back(row.name);
     const auto near = nearest_key(name, known);
-    throw usage_error(near.empty() ? fmt::format("unknown option --{} (see --help)", name) : fmt::format("unknown option --{}; did you mean --{}?", name, near));
+    if (near.empty()) throw usage_error(fmt::format("unknown option --{} (see --help)", name));
+    throw usage_error(fmt::format("unknown option --{}; did you mean --{}?", name, near));
   } catch (const po::error& wrong) {
     throw usage_error(fmt::format("{} (see --help)", wrong.what()));
   }
