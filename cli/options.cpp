@@ -191,7 +191,7 @@ const std::vector<action_row>& actions() {
        {"bootstrap-server", "mirror", "topics"}, {"command-config", "exclude", "dry-run", "json"}},
       {action::stop, "stop", "end the mirroring of topics for good, for a failover: they become ordinary topics that can be written to",
        {"bootstrap-server", "mirror", "topics"}, {"command-config", "exclude", "dry-run", "yes", "wait", "no-wait", "timeout", "json"}},
-      {action::start, "start", "mirror topics again that were stopped, once their destination topics are deleted",
+      {action::start, "start", "mirror topics again that were stopped, where nothing was written to them since, or anew once they are deleted",
        {"bootstrap-server", "mirror", "topics"}, {"command-config", "exclude", "dry-run", "wait", "no-wait", "timeout", "json"}},
       {action::version, "version", "print the version", {}, {}},
       {action::help, "help", "print this help", {}, {}},

@@ -206,9 +206,6 @@ asio::awaitable<void> control_desk::change_topic(topic_change change, std::funct
   const std::string& name = change.topic.topic;
   core::topic_situation situation = situation_of(change.topic);
   situation.included = change.mirror.verdict_on(name) == topic_verdict::included;
-  if (change.action == control_action::start && situation.desired == core::desired_state::stopped) {
-    situation.destination_is_gone = co_await destination_is_gone(change.mirror.name(), name);
-  }
   const core::control_decision decision = core::decide_control(change.action, situation);
   report_item item = item_of(change.mirror.name(), change.topic, context_.advice);
   const std::string reason = std::exchange(item.message, std::string(decision.text));
@@ -227,18 +224,6 @@ asio::awaitable<void> control_desk::change_topic(topic_change change, std::funct
     if (!recorded) item.message = fmt::format("not recorded: {}", core::explain(recorded.error(), context_.advice));
   }
   done(std::move(item));
-}
-
-// Whether the topic that was mirrored exists no more; false where nobody can say.
-asio::awaitable<bool> control_desk::destination_is_gone(std::string mirror, std::string topic) {
-  std::vector<std::string> named{topic};
-  auto looked = co_await context_.destination.refresh(std::move(named));
-  if (!looked) co_return false;
-  const auto* info = context_.destination.metadata().find_topic(topic);
-  if (!info || is(info->error_code, kafka_error::unknown_topic_or_partition)) co_return true;
-  if (info->error_code != 0) co_return false;
-  const auto recorded = context_.state.view().list<mirror_topic_key>(mirror);
-  co_return std::none_of(recorded.begin(), recorded.end(), [&](const auto& entry) { return entry.first.destination_topic == info->id; });
 }
 
 // What runs, and what is recorded but does not run (yet): right after a start, or without a destination topic.
