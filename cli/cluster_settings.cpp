@@ -2,6 +2,8 @@
 
 #include "settings/client_properties.hpp"
 
+#include <fmt/format.h>
+
 namespace mirrord::cli {
 namespace {
 
@@ -13,7 +15,7 @@ connection_settings load(const std::string& path, bool servers_required) {
   rules.servers_required = servers_required;
   if (path.empty()) return rules.defaults;
   auto loaded = load_client_properties(path, rules);
-  if (!loaded) throw usage_error(loaded.error().message());
+  if (!loaded) throw usage_error(fmt::format("these settings cannot be used:\n{}", loaded.error().message()));
   return std::move(loaded->connection);
 }
 

@@ -122,7 +122,8 @@ std::vector<po::option> split(const std::vector<std::string>& arguments) {
     for (const auto& row : actions()) known.push_back(row.name);
     for (const auto& row : option_rows()) known.push_back(row.name);
     const auto near = nearest_key(name, known);
-    throw usage_error(near.empty() ? fmt::format("unknown option --{} (see --help)", name) : fmt::format("unknown option --{}; did you mean --{}?", name, near));
+    if (near.empty()) throw usage_error(fmt::format("unknown option --{} (see --help)", name));
+    throw usage_error(fmt::format("unknown option --{}; did you mean --{}?", name, near));
   } catch (const po::error& wrong) {
     throw usage_error(fmt::format("{} (see --help)", wrong.what()));
   }
@@ -190,7 +191,7 @@ const std::vector<action_row>& actions() {
        {"bootstrap-server", "mirror", "topics"}, {"command-config", "exclude", "dry-run", "json"}},
       {action::stop, "stop", "end the mirroring of topics for good, for a failover: they become ordinary topics that can be written to",
        {"bootstrap-server", "mirror", "topics"}, {"command-config", "exclude", "dry-run", "yes", "wait", "no-wait", "timeout", "json"}},
-      {action::start, "start", "mirror topics again that were stopped, once their destination topics are deleted",
+      {action::start, "start", "mirror topics again that were stopped, where nothing was written to them since, or anew once they are deleted",
        {"bootstrap-server", "mirror", "topics"}, {"command-config", "exclude", "dry-run", "wait", "no-wait", "timeout", "json"}},
       {action::version, "version", "print the version", {}, {}},
       {action::help, "help", "print this help", {}, {}},

@@ -22,7 +22,8 @@ std::string duration_text(double seconds) {
 
 std::string numbers(const mirror::verify_progress& p, double seconds, double fraction) {
   const double megabytes = static_cast<double>(p.bytes) / 1e6 / std::max(seconds, 0.001);
-  std::string text = fmt::format("{} of {} offsets ({:.0f} %), {} of {} partitions, {:.1f} MB/s", p.compared, p.total, fraction * 100, p.partitions_done, p.partitions, megabytes);
+  std::string text = fmt::format("{} of {} offsets ({:.0f} %), {} of {} partitions, {:.1f} MB/s", p.compared, p.total, fraction * 100,
+                                 p.partitions_done, p.partitions, megabytes);
   if (fraction > 0 && fraction < 1 && seconds >= 1) text += fmt::format(", {} left", duration_text(seconds / fraction - seconds));
   return text;
 }

@@ -47,7 +47,8 @@ std::string topic_line(const mirror::verified_topic& topic) {
   std::string verdict = "equal";
   if (differences > 0) verdict = fmt::format("{} DIFFERENCE{}", differences, differences == 1 ? "" : "S");
   else if (failure_of(topic) != nullptr) verdict = "NOT ALL COMPARED";
-  std::string line = fmt::format("{}: {} partition{}, {} offset{} compared, {}", topic.name, partitions, plural(partitions), compared, plural(compared), verdict);
+  std::string line = fmt::format("{}: {} partition{}, {} offset{} compared, {}", topic.name, partitions, plural(partitions), compared,
+                                 plural(compared), verdict);
   if (behind > 0) line += fmt::format(", behind by {}", behind);
   const auto start_behind = sum(topic, &mirror::verified_partition::start_behind);
   if (start_behind > 0) line += fmt::format(", {} older offset{} not removed yet", start_behind, plural(start_behind));
@@ -91,7 +92,10 @@ std::string verify_text(const std::vector<mirror::verified_topic>& topics) {
     total += differences_of(topic);
     if (lone_partitions(topic) > 0) details += lone_partitions_text(topic);
     for (const auto& partition : topic.partitions) {
-      if (partition.failure) text += fmt::format("  {} NOT COMPARED beyond offset {}: {}\n", partition.tp.text(), partition.start + partition.compared, partition.failure->message());
+      if (partition.failure) {
+        text += fmt::format("  {} NOT COMPARED beyond offset {}: {}\n", partition.tp.text(), partition.start + partition.compared,
+                            partition.failure->message());
+      }
       for (const auto& d : partition.differences) {
         if (shown++ >= differences_shown) break;
         details += fmt::format("  {} offset {}: {}: source {} | destination {}\n", partition.tp.text(), d.offset, core::name(d.kind), d.source, d.destination);

@@ -33,10 +33,9 @@ inline constexpr control_action all_control_actions[] = {
 
 struct topic_situation {
   desired_state desired = desired_state::mirroring;
-  bool all_stopped = false;          // it has partitions, and all of them are STOPPED
-  bool some_failed = false;          // a partition, or the topic as a whole
-  bool included = true;              // by topics.include and topics.exclude of the mirror; of interest for start only
-  bool destination_is_gone = false;  // the destination topic that was stopped is deleted; of interest for start only
+  bool all_stopped = false;  // it has partitions, and all of them are STOPPED
+  bool some_failed = false;  // a partition, or the topic as a whole
+  bool included = true;      // by topics.include and topics.exclude of the mirror; of interest for start only
 };
 
 enum class control_effect : std::uint8_t {

@@ -169,12 +169,7 @@ asio::awaitable<void> control_desk::write_report(request_key request, std::vecto
 }
 
 asio::awaitable<std::vector<report_item>> control_desk::change_topics(mirror_manager& mirror, request_value request, control_action action) {
-  std::map<std::string, topic_view> topics;
-  mirror_view view = mirror.view();
-  for (topic_view& topic : view.topics) {
-    std::string name = topic.topic;
-    topics.emplace(std::move(name), std::move(topic));
-  }
+  std::map<std::string, topic_view> topics = topics_of(mirror);
   // A wish outlives what it was for: a topic that is not there, or not any more.
   for (const auto& [recorded, value] : context_.state.view().list<desired_state_key>(mirror.name())) {
     topic_view& topic = topics[recorded.topic];
@@ -211,9 +206,6 @@ asio::awaitable<void> control_desk::change_topic(topic_change change, std::funct
   const std::string& name = change.topic.topic;
   core::topic_situation situation = situation_of(change.topic);
   situation.included = change.mirror.verdict_on(name) == topic_verdict::included;
-  if (change.action == control_action::start && situation.desired == core::desired_state::stopped) {
-    situation.destination_is_gone = co_await destination_is_gone(change.mirror.name(), name);
-  }
   const core::control_decision decision = core::decide_control(change.action, situation);
   report_item item = item_of(change.mirror.name(), change.topic, context_.advice);
   const std::string reason = std::exchange(item.message, std::string(decision.text));
@@ -234,40 +226,57 @@ asio::awaitable<void> control_desk::change_topic(topic_change change, std::funct
   done(std::move(item));
 }
 
-// Whether the topic that was mirrored exists no more; false where nobody can say.
-asio::awaitable<bool> control_desk::destination_is_gone(std::string mirror, std::string topic) {
-  std::vector<std::string> named{topic};
-  auto looked = co_await context_.destination.refresh(std::move(named));
-  if (!looked) co_return false;
-  const auto* info = context_.destination.metadata().find_topic(topic);
-  if (!info || is(info->error_code, kafka_error::unknown_topic_or_partition)) co_return true;
-  if (info->error_code != 0) co_return false;
-  const auto recorded = context_.state.view().list<mirror_topic_key>(mirror);
-  co_return std::none_of(recorded.begin(), recorded.end(), [&](const auto& entry) { return entry.first.destination_topic == info->id; });
+// What runs, and what is recorded but does not run (yet): right after a start, or without a destination topic.
+std::map<std::string, topic_view> control_desk::topics_of(const mirror_manager& mirror) const {
+  std::map<std::string, topic_view> topics;
+  mirror_view view = mirror.view();
+  for (topic_view& topic : view.topics) {
+    std::string name = topic.topic;
+    topics.emplace(std::move(name), std::move(topic));
+  }
+  for (const auto& [key, value] : context_.state.view().list<mirror_topic_key>(mirror.name())) {
+    const auto desired = mirror.desired_of(value.topic);
+    if (topics.contains(value.topic) || (desired == core::desired_state::mirroring && mirror.verdict_on(value.topic) != topic_verdict::included)) continue;
+    topic_view& topic = topics[value.topic];
+    topic.topic = value.topic;
+    topic.desired = desired;
+    for (const auto& [of, recorded] : context_.state.view().list<partition_state_key>(mirror.name())) {
+      if (of.of.destination_topic != key.destination_topic) continue;
+      partition_view& partition = topic.partitions[of.of.partition];
+      partition.state = recorded.state;
+      partition.retry_attempt = recorded.retry_attempt;
+      if (!recorded.error_message.empty()) partition.last_error = fail(errc::recorded, recorded.error_message);
+    }
+  }
+  return topics;
 }
 
 std::vector<report_item> control_desk::look(const mirror_manager& mirror, const request_value& request, control_action action) const {
-  const mirror_view view = mirror.view();
+  std::map<std::string, topic_view> topics = topics_of(mirror);
+  std::vector<std::string> known;
+  for (const auto& [name, topic] : topics) known.push_back(name);
   if (action == control_action::list) {
+    mirror_view view = mirror.view();
+    view.topics.clear();
+    for (auto& [name, topic] : topics) view.topics.push_back(std::move(topic));
     const auto& configured = context_.configuration.mirrors;
     const auto settings = std::find_if(configured.begin(), configured.end(), [&](const mirror_settings& m) { return m.name == view.name; });
+    if (const auto recorded = context_.state.view().find(mirror_key{view.name}); recorded && view.source_cluster_id.empty()) {
+      view.source_cluster_id = recorded->source_cluster_id;
+    }
     return {item_of(view, settings == configured.end() ? std::vector<std::string>{} : settings->source.bootstrap_servers, context_.advice)};
   }
-  std::vector<std::string> known;
-  for (const topic_view& topic : view.topics) known.push_back(topic.topic);
   meant_topics meant;
   if (request.topics.empty() && request.exclude.empty()) {
-    meant.names = known;
-    std::sort(meant.names.begin(), meant.names.end());
+    meant.names = std::move(known);
   } else {
     request_value lists = request;
     if (lists.topics.empty()) lists.topics = {".*"};
-    meant = find_meant_topics(view.name, lists, known);
+    meant = find_meant_topics(mirror.name(), lists, known);
   }
   std::vector<report_item> items = std::move(meant.unmatched);
-  for (const topic_view& topic : view.topics) {
-    if (!std::binary_search(meant.names.begin(), meant.names.end(), topic.topic)) continue;
-    auto more = partition_items(view.name, topic, context_.advice);
+  for (const std::string& name : meant.names) {
+    auto more = partition_items(mirror.name(), topics[name], context_.advice);
     items.insert(items.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
   }
   return items;

@@ -52,10 +52,10 @@ class control_desk {
   asio::awaitable<void> write_report(request_key request, std::vector<report_item> items);
   asio::awaitable<std::vector<report_item>> change_topics(mirror_manager& mirror, request_value request, core::control_action action);
   asio::awaitable<void> change_topic(topic_change change, std::function<void(report_item)> done);
-  asio::awaitable<bool> destination_is_gone(std::string mirror, std::string topic);
   asio::awaitable<void> sweep();
   void take(asked request);
   [[nodiscard]] std::vector<report_item> look(const mirror_manager& mirror, const request_value& request, core::control_action action) const;
+  [[nodiscard]] std::map<std::string, topic_view> topics_of(const mirror_manager& mirror) const;
   [[nodiscard]] mirror_manager* find_mirror(const std::string& name) const;
   [[nodiscard]] bool is_reported(const request_key& request) const;
   [[nodiscard]] std::chrono::milliseconds age_of(const request_key& key, const request_value& value) const;

@@ -159,7 +159,7 @@ asio::awaitable<void> log_verifier::take_turns(asio::awaitable<void> (log_verifi
 }
 
 partition_reader log_verifier::reader(core::log_side side, const topic_partition& tp, std::int32_t connection_index) {
-  return partition_reader({*clusters_[side], clock_, random_, pace_, connection_index, side_name(side),
+  return partition_reader({*clusters_[side], clock_, random_, pace_, patience_[side], connection_index, side_name(side),
                            [this](std::string trouble) { progress_.trouble = std::move(trouble); }},
                           tp);
 }
@@ -217,7 +217,8 @@ asio::awaitable<result<void>> log_verifier::compare_logs(work& item, core::log_c
   result<void> outcome;
   while (outcome && !comparison.done()) {
     // The side that is known less far holds the comparison up.
-    const auto side = comparison.known_to(core::log_side::source) <= comparison.known_to(core::log_side::destination) ? core::log_side::source : core::log_side::destination;
+    const bool source_lags = comparison.known_to(core::log_side::source) <= comparison.known_to(core::log_side::destination);
+    const auto side = source_lags ? core::log_side::source : core::log_side::destination;
     auto chunk = co_await queues[side]->pop();
     if (!chunk) {
       outcome = fail(errc::malformed, fmt::format("{}: the {} ended early", item.into->tp.text(), side_name(side)));

@@ -98,6 +98,7 @@ class log_verifier {
   system_clock clock_;
   system_random random_;
   read_pace pace_;
+  core::both_sides<read_patience> patience_;
   std::vector<std::unique_ptr<work>> works_;
   std::size_t next_ = 0;  // of works_: not taken by a worker yet
   verify_progress progress_;

@@ -14,7 +14,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto patience = 60s;  // an election or a broker's restart is over by then
+constexpr auto first_patience = 60s;  // an election or a broker's restart is over by then
+constexpr auto later_patience = 5s;
+// A new leader can show a lower high watermark than the old one did, until its followers have fetched (KIP-207).
+constexpr auto shrunk_patience = 10s;
 constexpr auto first_pause = 100ms;
 constexpr auto longest_pause = 5'000ms;
 constexpr std::int32_t fetch_bytes_max = 1024 * 1024;
@@ -23,6 +26,10 @@ constexpr std::int32_t fetch_bytes_min = 64 * 1024;
 bool passes(const error& e) {
   const auto then = core::decide_consequence(e);
   return e.code != errc::cancelled && (then == core::consequence::start_over || then == core::consequence::wait_for_cluster);
+}
+
+error shrunk(const topic_partition& tp, std::string_view how) {
+  return fail(errc::diverged, fmt::format("{}: the log has got shorter since this began: {}", tp.text(), how));
 }
 
 }  // namespace
@@ -41,7 +48,7 @@ void read_pace::note(std::int64_t bytes, clock_port::duration now) {
 template <class T>
 asio::awaitable<result<T>> partition_reader::retried(std::function<asio::awaitable<result<T>>()> attempt) {
   client::backoff pauses(first_pause, longest_pause);
-  const auto until = context_.clock.now() + patience;
+  const auto began = context_.clock.now();
   while (true) {
     auto got = co_await attempt();
     if (got) {
@@ -49,7 +56,15 @@ asio::awaitable<result<T>> partition_reader::retried(std::function<asio::awaitab
       co_return got;
     }
     error failure = std::move(got.error()).within(context_.cluster_name);
-    if (!passes(failure) || context_.clock.now() >= until) co_return failure;
+    const auto waited = context_.clock.now() - began;
+    if (failure.code == errc::diverged) {
+      if (waited >= shrunk_patience) co_return failure;
+    } else if (!passes(failure)) {
+      co_return failure;
+    } else if (waited >= (context_.patience.spent ? later_patience : first_patience)) {
+      context_.patience.spent = true;
+      co_return failure;
+    }
     context_.note_trouble(failure.message());
     co_await context_.clock.sleep(pauses.after_failure(context_.random.uniform()));
   }
@@ -92,7 +107,8 @@ asio::awaitable<void> partition_reader::read(std::int64_t from, std::int64_t to,
 asio::awaitable<result<read_chunk>> partition_reader::read_once(std::int64_t from, std::int64_t to) {
   auto leader = co_await context_.cluster.leader_of(tp_);
   if (!leader) co_return std::move(leader.error());
-  const auto limit = context_.pace.bytes_per_second() == 0 ? fetch_bytes_max : std::clamp<std::int64_t>(context_.pace.bytes_per_second(), fetch_bytes_min, fetch_bytes_max);
+  std::int64_t limit = fetch_bytes_max;
+  if (const auto rate = context_.pace.bytes_per_second(); rate > 0) limit = std::clamp<std::int64_t>(rate, fetch_bytes_min, fetch_bytes_max);
   auto got = co_await fetch(*leader, from, static_cast<std::int32_t>(limit));
   read_chunk chunk;
   chunk.from = chunk.known_to = from;
@@ -100,7 +116,7 @@ asio::awaitable<result<read_chunk>> partition_reader::read_once(std::int64_t fro
     if (got.error().broker_code != static_cast<std::int16_t>(kafka_error::offset_out_of_range)) co_return std::move(got.error());
     auto start = co_await list_offset(context_.cluster, tp_, *leader, wire::earliest_timestamp);
     if (!start) co_return std::move(start.error());
-    if (*start <= from) co_return fail(errc::diverged, fmt::format("{}: the log has got shorter and ends before offset {} now", tp_.text(), from));
+    if (*start <= from) co_return shrunk(tp_, fmt::format("it ends before offset {}", from));
     chunk.from = chunk.known_to = *start;
     co_return chunk;
   }
@@ -119,7 +135,9 @@ asio::awaitable<result<read_chunk>> partition_reader::read_once(std::int64_t fro
     co_return fail(errc::limit_exceeded, fmt::format("{}: the batch at offset {} does not fit into one answer", tp_.text(), from));
   }
   if (chunk.batches.empty()) {
-    if (got->bounds.high_watermark < to) co_return fail(errc::diverged, fmt::format("{}: the log has got shorter and ends at {} now, before {}", tp_.text(), got->bounds.high_watermark, to));
+    if (const auto end = got->bounds.high_watermark; end < to) {
+      co_return shrunk(tp_, fmt::format("it ends at {}, before {}", end, to));
+    }
     chunk.known_to = to;  // compaction has left nothing there
   }
   co_return chunk;

@@ -2,7 +2,7 @@
 // broker leads it, a bounded amount ahead of its user.
 //
 // Errors that pass (moved leaders, lost connections, restarting brokers) are waited out with back-off, for a minute at
-// most. Each Fetch asks for this partition alone, so that an empty answer means that there is nothing up to the high
+// most (read_patience). Each Fetch asks for this partition alone, so that an empty answer means that there is nothing up to the high
 // watermark; among many partitions it could mean that the answer was full.
 #pragma once
 
@@ -46,11 +46,18 @@ struct read_chunk {
   std::int64_t known_to = 0;
 };
 
+// Of all readers of one cluster: the first that waits in vain tells the others not to wait as long. Otherwise a dead broker
+// with many partitions would be waited for many times.
+struct read_patience {
+  bool spent = false;
+};
+
 struct reader_context {
   client::cluster& cluster;
   clock_port& clock;
   random_port& random;
   read_pace& pace;
+  read_patience& patience;
   std::int32_t connection_index = 0;
   std::string cluster_name;                         // "source", in errors
   std::function<void(std::string)> note_trouble;    // what is waited out at the moment; empty: it is over

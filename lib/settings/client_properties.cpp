@@ -201,7 +201,8 @@ class properties_loader {
       const auto java = std::find_if(java_names.begin(), java_names.end(), [&](const auto& n) { return n.first == conflict.key; });
       if (at == nullptr && java != java_names.end()) at = parsed_.find(java->second);
       const std::string key(at ? std::string_view(at->key) : conflict.key);
-      const bool told = std::any_of(problems_.list.begin(), problems_.list.end(), [&](const config_problem& p) { return p.key == key && p.text == conflict.text; });
+      const bool told = std::any_of(problems_.list.begin(), problems_.list.end(),
+                                    [&](const config_problem& p) { return p.key == key && p.text == conflict.text; });
       if (!told) report(at ? at->line : 1, key, std::move(conflict.text));
     }
   }

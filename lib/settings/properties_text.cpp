@@ -116,6 +116,10 @@ std::size_t key_length(std::string_view line) {
   return line.size();
 }
 
+bool is_ascii(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; });
+}
+
 void take_line(std::string_view line, int number, parsed_properties& parsed) {
   const auto problem = [&](std::string key, std::string text) { parsed.problems.push_back({number, std::move(key), std::move(text)}); };
   const auto length = key_length(line);
@@ -125,8 +129,10 @@ void take_line(std::string_view line, int number, parsed_properties& parsed) {
   property found;
   found.line = number;
   if (!unescape(line.substr(0, length), found.key)) return problem({}, "\\u must be followed by the four hexadecimal digits of a character");
-  const auto is_ascii = [](std::string_view text) { return std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; }); };
-  if (!is_ascii(line)) return problem(is_ascii(found.key) ? found.key : "", "write characters outside ASCII as \\uXXXX: Java's tools read this file as Latin-1");
+  if (!is_ascii(line)) {
+    const std::string key = is_ascii(line.substr(0, length)) ? found.key : "";
+    return problem(key, "write characters outside ASCII as \\uXXXX: Java's tools read this file as Latin-1");
+  }
   if (!unescape(written, found.value)) return problem(found.key, "\\u must be followed by the four hexadecimal digits of a character");
   if (found.key.empty()) return problem({}, "a value without a key");
   if (const auto* first = parsed.find(found.key)) return problem(found.key, fmt::format("duplicate key, first in line {}", first->line));

@@ -2,13 +2,14 @@
 
 import json
 import unittest
+from subprocess import CompletedProcess
 
 from confluent_kafka import Producer
 
-from lab_test_case import REQUEST_SECONDS, LabTestCase
+from lab_test_case import REQUEST_SECONDS, LabTestCase, led_partitions
 from log_reader import READ_COMMITTED, READ_UNCOMMITTED, Ends, LogReader, read_ends
+from mirror_cli import run_cli
 from mirror_daemon import MirrorDaemon
-from mirror_tool import MirrorTool
 from record_writers import flush, make_producer
 from waiting import wait_until
 
@@ -17,7 +18,6 @@ class SteeringTest(LabTestCase):
     """One pair of clusters; each test has topics and a mirror of its own."""
 
     def setUp(self) -> None:
-        self.tool = MirrorTool(self.destination)
         self.name = self.unique("mirror")
 
     def mirrored(self, topics: list[str], include: list[str] | None = None) -> MirrorDaemon:
@@ -42,13 +42,23 @@ class SteeringTest(LabTestCase):
         with LogReader(self.destination.client(), isolation) as reader:
             return len(list(reader.records(topic, 0, ends.start, ends.leo)))
 
+    def tool(self, *arguments: str) -> CompletedProcess:
+        """kafka-mirror for the destination, without a terminal."""
+        return run_cli(*arguments, "--bootstrap-server", self.destination.bootstrap)
+
+    def succeed(self, *arguments: str) -> str:
+        """The same where it must end with 0; its standard output."""
+        done = self.tool(*arguments)
+        self.assertEqual(done.returncode, 0, f"{arguments}:\n{done.stdout}{done.stderr}")
+        return done.stdout
+
     def act(self, action: str, topics: str, *more: str) -> str:
         """An action on topics of this test's mirror; what it printed."""
-        return self.tool.succeed(f"--{action}", "--mirror", self.name, "--topics", topics, *more)
+        return self.succeed(f"--{action}", "--mirror", self.name, "--topics", topics, *more)
 
     def partition(self, topic: str) -> dict:
         """What --describe --json says of partition 0."""
-        described = json.loads(self.tool.succeed("--describe", "--mirror", self.name, "--topics", topic, "--json"))
+        described = json.loads(self.succeed("--describe", "--mirror", self.name, "--topics", topic, "--json"))
         return next(entry for entry in described if entry["partition"] == 0)
 
     def test_pause_keeps_the_copy_as_it_is_and_resume_goes_on(self) -> None:
@@ -80,10 +90,10 @@ class SteeringTest(LabTestCase):
         self.assertEqual([self.ends(topic).leo for topic in topics], [6, 6, 6])
         self.assertEqual([self.seen(topic) for topic in topics], [6, 5, 6])
         self.assertEqual(self.act("stop", topics[1], "--yes"), f"Stopped 1 topic(s) in mirror {self.name}: [{topics[1]}]\n")
-        for action, word in (("pause", "is stopped"), ("resume", "is stopped"), ("start", "delete the destination topic")):
-            answer = self.tool.run(f"--{action}", "--mirror", self.name, "--topics", topics[1])
-            self.assertEqual((answer.code, answer.out), (1, ""))
-            self.assertRegex(answer.err, f"^{topics[1]}: .*{word}")
+        for action in ("pause", "resume"):
+            answer = self.tool(f"--{action}", "--mirror", self.name, "--topics", topics[1])
+            self.assertEqual((answer.returncode, answer.stdout), (1, ""))
+            self.assertRegex(answer.stderr, f"^{topics[1]}: is stopped: --start it")
 
     def test_a_stop_aborts_what_is_open_and_leaves_an_ordinary_topic(self) -> None:
         topic = self.filled_topic()
@@ -99,7 +109,7 @@ class SteeringTest(LabTestCase):
         self.assertEqual((ends.leo, ends.lso), (11 + 1 + 1, 13))  # the transaction's ABORT and the reset marker
         self.assertEqual((self.seen(topic, READ_COMMITTED), self.seen(topic)), (10, 11))
         producer.commit_transaction(REQUEST_SECONDS)
-        self.write(self.destination, topic, [b"idempotent"], retries=0)
+        self.write(self.destination, topic, [b"idempotent"])
         writer = make_producer(self.destination.client(), transactional_id=self.unique("new"))
         writer.init_transactions(REQUEST_SECONDS)
         writer.begin_transaction()
@@ -146,21 +156,39 @@ class SteeringTest(LabTestCase):
         missing = self.unique("missing")
         daemon = self.mirrored([topic, long], [topic, long, missing])
         daemon.wait_error(missing)
-        rows = [line.split() for line in self.tool.succeed("--describe", "--mirror", self.name).splitlines()]
+        rows = [line.split() for line in self.succeed("--describe", "--mirror", self.name).splitlines()]
         self.assertEqual(rows[0], ["MIRROR", "TOPIC", "PARTITION", "SOURCE-OFFSET", "DESTINATION-OFFSET", "LAG", "STATE"])
         shown = sorted([[topic, "0", "0", "0", "0", "MIRRORING"], [topic, "1", "3", "3", "0", "MIRRORING"],
                         [f"...{long[-37:]}", "0", "0", "0", "0", "MIRRORING"], [missing, "-", "-", "-", "-", "FAILED"]])
         self.assertEqual(sorted(row[1:] for row in rows[1:]), shown)
         self.assertEqual([row[0] for row in rows[1:]], [self.name] * 4)
-        failed = self.tool.succeed("--describe", "--mirror", self.name, "--failed")
+        failed = self.succeed("--describe", "--mirror", self.name, "--failed")
         self.assertRegex(failed, rf"^MIRROR +TOPIC +PARTITION +RETRY +ERROR\n{self.name} +{missing} +- +0 +source topic {missing} does not exist.*\.\.\.\n$")
-        self.assertEqual(self.tool.succeed("--describe", "--mirror", self.name, "--topics", topic, "--failed"), "No failed partitions found\n")
-        self.assertEqual(self.tool.succeed("--describe", "--mirror", self.name, "--topics", topic, "--failed", "--json"), "[]\n")
+        self.assertEqual(self.succeed("--describe", "--mirror", self.name, "--topics", topic, "--failed"), "No failed partitions found\n")
+        self.assertEqual(self.succeed("--describe", "--mirror", self.name, "--topics", topic, "--failed", "--json"), "[]\n")
         self.assertEqual(self.partition(topic), {"mirror": self.name, "topic": topic, "partition": 0, "sourceOffset": 0, "destinationOffset": 0, "lag": 0,
                                                  "state": "MIRRORING", "retryAttempt": 0, "errorMessage": ""})
-        source_id = self.source.admin().describe_cluster(request_timeout=REQUEST_SECONDS).result().cluster_id
-        rows = [line.split() for line in self.tool.succeed("--list").splitlines()]
+        admin = self.source.admin()
+        source_id = admin.describe_cluster(request_timeout=REQUEST_SECONDS).result().cluster_id
+        rows = [line.split() for line in self.succeed("--list").splitlines()]
         self.assertEqual(rows, [["MIRROR", "TOPICS", "SOURCE-CLUSTER-ID", "SOURCE-BOOTSTRAP-SERVER"], [self.name, "3", source_id, self.source.bootstrap]])
+
+    def test_a_stopped_topic_is_started_anew_once_its_copy_is_deleted(self) -> None:
+        topic = self.filled_topic()
+        daemon = self.mirrored([topic])
+        self.act("stop", topic, "--yes")
+        self.write(self.source, topic, [b"later"])
+        admin = self.destination.admin()
+        admin.delete_topics([topic], request_timeout=REQUEST_SECONDS)[topic].result()
+        wait_until(lambda: not led_partitions(admin, topic), "the topic to be gone", REQUEST_SECONDS)
+        self.assertEqual(self.act("start", topic), f"Started 1 topic(s) in mirror {self.name}: [{topic}]\n")
+        daemon.wait_mirrored(self.source.admin(), [topic])
+        self.assert_equal_topics([topic])
+        daemon.stop()
+        self.write(self.source, topic, [b"later still"])
+        daemon.start()
+        daemon.wait_mirrored(self.source.admin(), [topic])
+        self.assert_equal_topics([topic])
 
     def test_a_dry_run_changes_nothing(self) -> None:
         topic = self.filled_topic()
@@ -175,24 +203,24 @@ class SteeringTest(LabTestCase):
     def test_what_does_not_exist_is_told_and_the_rest_is_done(self) -> None:
         topic, foreign = self.filled_topic(), self.unique("foreign")
         self.mirrored([topic])
-        answer = self.tool.run("--pause", "--mirror", self.name, "--topics", f"{topic},{foreign},no-{foreign}.*")
-        self.assertEqual((answer.code, answer.out), (1, f"Paused 1 topic(s) in mirror {self.name}: [{topic}]\n"))
-        self.assertIn(f"{foreign}: no topic of mirror {self.name} is called {foreign}\n", answer.err)
-        self.assertIn(f"no-{foreign}.*: no topic of mirror {self.name} matches no-{foreign}.*\n", answer.err)
-        answer = self.tool.run("--start", "--mirror", self.name, "--topics", foreign)
-        self.assertEqual((answer.code, answer.out), (1, ""))
-        self.assertIn("topics.include", answer.err)
-        answer = self.tool.run("--describe", "--mirror", "unheard-of")
-        self.assertEqual(answer.code, 1)
-        self.assertRegex(answer.err, rf"there is no mirror unheard-of; there are: .*{self.name}")
+        answer = self.tool("--pause", "--mirror", self.name, "--topics", f"{topic},{foreign},no-{foreign}.*")
+        self.assertEqual((answer.returncode, answer.stdout), (1, f"Paused 1 topic(s) in mirror {self.name}: [{topic}]\n"))
+        self.assertIn(f"{foreign}: no topic of mirror {self.name} is called {foreign}\n", answer.stderr)
+        self.assertIn(f"no-{foreign}.*: no topic of mirror {self.name} matches no-{foreign}.*\n", answer.stderr)
+        answer = self.tool("--start", "--mirror", self.name, "--topics", foreign)
+        self.assertEqual((answer.returncode, answer.stdout), (1, ""))
+        self.assertIn("topics.include", answer.stderr)
+        answer = self.tool("--describe", "--mirror", "unheard-of")
+        self.assertEqual(answer.returncode, 1)
+        self.assertRegex(answer.stderr, rf"there is no mirror unheard-of; there are: .*{self.name}")
 
     def test_without_a_daemon_a_request_is_withdrawn(self) -> None:
         topic = self.filled_topic()
         daemon = self.mirrored([topic])
         daemon.stop()
-        answer = self.tool.run("--pause", "--mirror", self.name, "--topics", topic)
-        self.assertEqual((answer.code, answer.out), (1, ""))
-        self.assertIn("no daemon has answered within 10 s: is kafka-mirrord running for this cluster? The request is withdrawn.", answer.err)
+        answer = self.tool("--pause", "--mirror", self.name, "--topics", topic)
+        self.assertEqual((answer.returncode, answer.stdout), (1, ""))
+        self.assertIn("no daemon has answered within 10 s: is kafka-mirrord running for this cluster? The request is withdrawn.", answer.stderr)
         daemon.start()
         self.write(self.source, topic, [b"later"])
         daemon.wait_mirrored(self.source.admin(), [topic])
@@ -200,9 +228,9 @@ class SteeringTest(LabTestCase):
 
     def test_a_stop_is_not_taken_by_mistake(self) -> None:
         topic = self.filled_topic()
-        answer = self.tool.run("--stop", "--mirror", self.name, "--topics", topic)
-        self.assertEqual((answer.code, answer.out), (2, ""))
-        self.assertIn("add --yes if it is meant", answer.err)
+        answer = self.tool("--stop", "--mirror", self.name, "--topics", topic)
+        self.assertEqual((answer.returncode, answer.stdout), (2, ""))
+        self.assertIn("add --yes if it is meant", answer.stderr)
 
     def test_a_failed_partition_is_recovered(self) -> None:
         topic = self.filled_topic()
@@ -210,10 +238,10 @@ class SteeringTest(LabTestCase):
         self.write(self.destination, topic, [b"foreign"])
         self.write(self.source, topic, [b"later"])
         daemon.wait_partition(topic, 0, state="FAILED")
-        self.assertRegex(self.tool.succeed("--describe", "--mirror", self.name, "--failed"), rf"{topic} +0 +NonRetryable ")
-        answer = self.tool.run("--resume", "--mirror", self.name, "--topics", topic)
-        self.assertEqual(answer.code, 1)
-        self.assertRegex(answer.err, f"^{topic}: is wanted mirrored already, but is FAILED: .*--recover it")
+        self.assertRegex(self.succeed("--describe", "--mirror", self.name, "--failed"), rf"{topic} +0 +NonRetryable ")
+        answer = self.tool("--resume", "--mirror", self.name, "--topics", topic)
+        self.assertEqual(answer.returncode, 1)
+        self.assertRegex(answer.stderr, f"^{topic}: is wanted mirrored already, but is FAILED: .*--recover it")
         errors = len(daemon.log_lines("error"))
         self.assertEqual(self.act("recover", topic), f"Recovering 1 topic(s) in mirror {self.name}: [{topic}]\n")
         wait_until(lambda: len(daemon.log_lines("error")) > errors, "the partition to fail again", REQUEST_SECONDS)

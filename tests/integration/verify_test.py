@@ -1,6 +1,7 @@
 """kafka-mirror --verify: a mirror's copies are equal, and whatever is changed in a copy is found."""
 
 import random
+import shlex
 import subprocess
 import time
 import unittest
@@ -8,7 +9,7 @@ import unittest
 from confluent_kafka import TopicPartition
 
 import seed_topics
-from kafka_lab import Cluster
+from kafka_lab import ROOT, Cluster
 from lab_test_case import DESTINATION_OPTIONS, REQUEST_SECONDS, LabTestCase
 from log_reader import READ_UNCOMMITTED, LogReader
 from mirror_cli import VERIFY_SECONDS, document, run_cli, start_cli, write_properties
@@ -126,6 +127,18 @@ class ByHandTest(VerifyTestCase):
             self.write_transaction(cluster, topic, commit=True)
             self.write_transaction(cluster, topic, commit=False)
         self.assert_verified(topic)
+
+    def test_the_command_of_the_readme(self) -> None:
+        for topic in ("orders", "payments-eu"):
+            self.create_topic(self.source, topic)
+            self.create_topic(self.destination, topic)
+        source_config = write_properties(self.lab.directory / self.unique("source"), {"bootstrap.servers": self.source.bootstrap})
+        readme = (ROOT / "README.md").read_text(encoding="utf-8")
+        command = next(line for line in readme.splitlines() if line.startswith("build/release/kafka-mirror ") and "--verify" in line)
+        words = command.replace("DESTINATION:9092", self.destination.bootstrap).replace("source.properties", str(source_config))
+        done = run_cli(*shlex.split(words)[1:])
+        self.assertEqual((done.returncode, done.stdout), (0, "orders: 1 partition, 0 offsets compared, equal\n"
+                                                             "payments-eu: 1 partition, 0 offsets compared, equal\n"), done.stderr)
 
     def test_a_broker_that_restarts_meanwhile_is_waited_for(self) -> None:
         topic = self.make_pair()
