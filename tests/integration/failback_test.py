@@ -4,10 +4,11 @@ import unittest
 
 from confluent_kafka import Producer
 
+from kafka_lab import Cluster
 from lab_test_case import DESTINATION_OPTIONS, REQUEST_SECONDS, LabTestCase
 from log_reader import read_ends
+from mirror_cli import run_cli
 from mirror_daemon import MirrorDaemon
-from mirror_tool import MirrorTool
 from record_writers import flush, make_producer
 from waiting import wait_until
 
@@ -22,8 +23,6 @@ class FailbackTest(LabTestCase):
     def setUp(self) -> None:
         self.forward = self.unique("forward")
         self.back = self.unique("back")
-        self.tool_there = MirrorTool(self.destination)  # steers the mirrors that write to the second cluster
-        self.tool_here = MirrorTool(self.source)
 
     def mirror_forward(self, topic: str) -> MirrorDaemon:
         """A daemon that mirrors from the first cluster to the second."""
@@ -36,10 +35,18 @@ class FailbackTest(LabTestCase):
         configuration["mirrors"] = [{"name": self.back, "source": self.destination.for_daemon(), "topics.include": [topic]}]
         return self.daemon(configuration).start()
 
-    def end_of(self, cluster, topic: str) -> int:
+    def steer(self, action: str, mirror: str, topic: str, *more: str) -> None:
+        """kafka-mirror for the cluster that the mirror writes to; it must end with 0."""
+        cluster = self.destination if mirror == self.forward else self.source
+        done = run_cli(f"--{action}", "--mirror", mirror, "--topics", topic, *more, "--bootstrap-server", cluster.bootstrap)
+        self.assertEqual(done.returncode, 0, f"{done.stdout}{done.stderr}")
+
+    def end_of(self, cluster: Cluster, topic: str) -> int:
+        """The log end of the only partition."""
         return read_ends(cluster.admin(), topic, [0])[0].leo
 
-    def write_transaction(self, cluster, topic: str, commit: bool = True) -> None:
+    def write_transaction(self, cluster: Cluster, topic: str, commit: bool = True) -> None:
+        """One of one record."""
         producer = make_producer(cluster.client(), transactional_id=self.unique("writer"))
         producer.init_transactions(REQUEST_SECONDS)
         producer.begin_transaction()
@@ -51,7 +58,8 @@ class FailbackTest(LabTestCase):
             producer.abort_transaction(REQUEST_SECONDS)
 
     def stop_forward(self, topic: str) -> None:
-        self.tool_there.succeed("--stop", "--mirror", self.forward, "--topics", topic, "--yes")
+        """The failover."""
+        self.steer("stop", self.forward, topic, "--yes")
 
     def test_a_switch_there_and_back_copies_nothing_twice(self) -> None:
         topic = self.create_topic(self.source)
@@ -74,9 +82,9 @@ class FailbackTest(LabTestCase):
         self.assert_equal_topics([topic])
         self.assertEqual(self.end_of(self.source, topic), 32)
 
-        self.tool_here.succeed("--stop", "--mirror", self.back, "--topics", topic, "--yes")
+        self.steer("stop", self.back, topic, "--yes")
         self.write(self.source, topic, [b"on the first again"] * 3)
-        self.tool_there.succeed("--start", "--mirror", self.forward, "--topics", topic)
+        self.steer("start", self.forward, topic)
         forward.wait_mirrored(self.source.admin(), [topic])
         self.assertEqual(self.end_of(self.destination, topic), 32 + 1 + 3)
         self.assert_equal_topics([topic])
