@@ -1,4 +1,5 @@
 #include "control.hpp"
+#include "dump_state.hpp"
 #include "options.hpp"
 #include "verify.hpp"
 
@@ -23,6 +24,7 @@ int run(const std::vector<std::string>& arguments) {
     case action::recover:
     case action::list:
     case action::describe: return mirrord::cli::control(options);
+    case action::dump_state: return mirrord::cli::dump_state(options);
   }
   return 2;
 }

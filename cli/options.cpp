@@ -193,6 +193,8 @@ const std::vector<action_row>& actions() {
        {"bootstrap-server", "mirror", "topics"}, {"command-config", "exclude", "dry-run", "yes", "wait", "no-wait", "timeout", "json"}},
       {action::start, "start", "mirror topics again that were stopped, where nothing was written to them since, or anew once they are deleted",
        {"bootstrap-server", "mirror", "topics"}, {"command-config", "exclude", "dry-run", "wait", "no-wait", "timeout", "json"}},
+      {action::dump_state, "dump-state", "print every record of __mirror_state, as it counts now",
+       {"bootstrap-server"}, {"command-config"}},
       {action::version, "version", "print the version", {}, {}},
       {action::help, "help", "print this help", {}, {}},
   };

@@ -14,7 +14,7 @@
 
 namespace mirrord::cli {
 
-enum class action : std::uint8_t { help, version, verify, start, stop, pause, resume, recover, list, describe };
+enum class action : std::uint8_t { help, version, verify, start, stop, pause, resume, recover, list, describe, dump_state };
 
 struct options {
   action what = action::help;

@@ -264,6 +264,7 @@ class SteeringTest(LabTestCase):
         created = admin.create_topics([NewTopic(topic, 10, replication_factor=1) for topic in topics], request_timeout=REQUEST_SECONDS)
         for future in created.values():
             future.result()
+        wait_until(lambda: all(led_partitions(admin, topic) == 10 for topic in topics), "leaders of all topics", REQUEST_SECONDS)
         daemon = self.mirror([f"{prefix}-.*"], mirror=self.name)
         daemon.wait_mirrored(admin, topics)
         described = json.loads(self.succeed("--describe", "--mirror", self.name, "--json"))
