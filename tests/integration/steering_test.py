@@ -11,6 +11,7 @@ from subprocess import CompletedProcess
 from confluent_kafka import Producer
 from confluent_kafka.admin import NewTopic
 
+from daemon_status import topics_of
 from lab_test_case import REQUEST_SECONDS, LabTestCase, led_partitions
 from log_reader import READ_COMMITTED, READ_UNCOMMITTED, Ends, LogReader, read_ends
 from mirror_cli import cli_binary, run_cli
@@ -264,9 +265,8 @@ class SteeringTest(LabTestCase):
         created = admin.create_topics([NewTopic(topic, 10, replication_factor=1) for topic in topics], request_timeout=REQUEST_SECONDS)
         for future in created.values():
             future.result()
-        wait_until(lambda: all(led_partitions(admin, topic) == 10 for topic in topics), "leaders of all topics", REQUEST_SECONDS)
         daemon = self.mirror([f"{prefix}-.*"], mirror=self.name)
-        daemon.wait_mirrored(admin, topics)
+        daemon.wait_status(lambda status: states_of(status) == {"MIRRORING": 600}, "600 partitions to be mirrored")
         described = json.loads(self.succeed("--describe", "--mirror", self.name, "--json"))
         self.assertEqual([(entry["topic"], entry["partition"]) for entry in described], [(topic, p) for topic in topics for p in range(10)])
         self.assertEqual(self.act("pause", f"{prefix}-.*"), f"Paused 60 topic(s) in mirror {self.name}: [{', '.join(topics)}]\n")
@@ -290,6 +290,11 @@ class SteeringTest(LabTestCase):
         wait_until(lambda: len(daemon.log_lines("error")) > errors, "the partition to fail again", REQUEST_SECONDS)
         self.act("stop", topic, "--yes")  # also where it is FAILED
         self.assertEqual((self.ends(topic).leo, self.seen(topic)), (12, 11))
+
+
+def states_of(status: dict) -> Counter:
+    """How many partitions are in each state."""
+    return Counter(entry["state"] for topic in topics_of(status) for entry in topic["partitions"])
 
 
 if __name__ == "__main__":
