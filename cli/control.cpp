@@ -28,6 +28,7 @@ using core::control_action;
 using std::chrono::steady_clock;
 
 constexpr auto look_again_after = 500ms;   // where no record changes: topics that appear, the time that passes
+constexpr auto look_for_failures_after = 3s;  // and each time that this has passed again
 constexpr auto progress_interval = 1s;     // a line, where stderr is no terminal
 constexpr std::size_t failures_shown = 20;
 
@@ -48,6 +49,15 @@ std::string user_at_host() {
   const bool known = gethostname(host, sizeof host - 1) == 0;
   const passwd* user = getpwuid(getuid());
   return fmt::format("{}@{}", user ? user->pw_name : std::to_string(getuid()), known ? host : "unknown");
+}
+
+mirror::request_value request_for(control_action action, std::vector<std::string> topics) {
+  mirror::request_value request;
+  request.action = core::name(action);
+  request.topics = std::move(topics);
+  request.asked_by = user_at_host();
+  request.asked_ms = std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+  return request;
 }
 
 bool is_meant(const options& o) {
@@ -104,7 +114,9 @@ class control_session {
 
   asio::awaitable<result<void>> carry_out();
   asio::awaitable<bool> wait_for(std::vector<std::string> topics, core::partition_state aim, state_epochs before);
+  asio::awaitable<std::vector<std::string>> find_topic_failures(std::vector<std::string> names);
   asio::awaitable<result<std::vector<awaited_topic>>> find_topics(std::vector<std::string> names);
+  [[nodiscard]] std::string unreported_mirrors(const report_items& items) const;
   void print_view(control_action action, report_items items) const;
   void print_change(control_action action, const report_items& items, bool waited) const;
 
@@ -119,18 +131,15 @@ asio::awaitable<result<void>> control_session::carry_out() {
   if (!opened) co_return opened;
   const control_action action = asked_action(options_);
   state_epochs before = state_epochs_of(channel_.view(), options_.mirror);
-  mirror::request_value request;
-  request.action = core::name(action);
-  request.topics = options_.topics;
+  mirror::request_value request = request_for(action, options_.topics);
   request.exclude = options_.exclude;
   if (options_.dry_run) request.flags.push_back("dry-run");
-  request.asked_by = user_at_host();
-  request.asked_ms = std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
   auto items = co_await channel_.ask(options_.mirror, std::move(request));
   if (!items) co_return std::move(items.error());
   fmt::print(stderr, "{}", failures_text(*items));
   if (std::any_of(items->begin(), items->end(), [](const auto& item) { return !item.ok; })) exit_code_ = 1;
   if (!core::is_change(action)) {
+    if (options_.mirror.empty()) fmt::print(stderr, "{}", unreported_mirrors(*items));
     print_view(action, std::move(*items));
     co_return result<void>{};
   }
@@ -145,6 +154,16 @@ asio::awaitable<result<void>> control_session::carry_out() {
   if (!reached) exit_code_ = 1;
   if (reached || options_.json) print_change(action, *items, waits);
   co_return result<void>{};
+}
+
+std::string control_session::unreported_mirrors(const report_items& items) const {
+  std::set<std::string> told;
+  for (const auto& item : items) told.insert(item.mirror);
+  std::string text;
+  for (const auto& [key, value] : channel_.view().list_all<mirror::mirror_key>()) {
+    if (!told.contains(key.mirror)) text += fmt::format("mirror {}: on record, but no running daemon has it in its YAML file\n", key.mirror);
+  }
+  return text;
 }
 
 void control_session::print_view(control_action action, report_items items) const {
@@ -194,9 +213,23 @@ asio::awaitable<result<std::vector<awaited_topic>>> control_session::find_topics
   co_return topics;
 }
 
+// A topic that cannot be prepared has no partition that is FAILED on record: only the daemon knows.
+asio::awaitable<std::vector<std::string>> control_session::find_topic_failures(std::vector<std::string> names) {
+  std::vector<std::string> failures;
+  mirror::request_value request = request_for(control_action::describe, std::move(names));
+  auto items = co_await channel_.ask(options_.mirror, std::move(request));
+  if (!items) co_return failures;
+  for (const auto& item : *items) {
+    const bool failed = item.ok && item.partition == -1 && item.state == core::name(core::partition_state::failed);
+    if (failed) failures.push_back(fmt::format("{}: {}", item.topic, item.message));
+  }
+  co_return failures;
+}
+
 // Whether all came to it; else the reasons are on stderr.
 asio::awaitable<bool> control_session::wait_for(std::vector<std::string> names, core::partition_state aim, state_epochs before) {
   const auto until = steady_clock::now() + options_.timeout;
+  auto failures_at = steady_clock::now() + look_for_failures_after;
   status_line line;
   std::vector<awaited_topic> topics;
   error unreachable;
@@ -207,7 +240,13 @@ asio::awaitable<bool> control_session::wait_for(std::vector<std::string> names, 
       if (found) topics = std::move(*found);
       else unreachable = std::move(found.error());
     }
-    const wait_progress progress = progress_of(channel_.view(), options_.mirror, topics, aim, before);
+    wait_progress progress = progress_of(channel_.view(), options_.mirror, topics, aim, before);
+    if (aim == core::partition_state::mirroring && !progress.is_done() && steady_clock::now() >= failures_at) {
+      std::vector<std::string> asked = names;
+      auto failures = co_await find_topic_failures(std::move(asked));
+      progress.lost.insert(progress.lost.end(), failures.begin(), failures.end());
+      failures_at = steady_clock::now() + look_for_failures_after;
+    }
     if (!topics.empty() && progress.is_done()) {
       line.finish();
       co_return true;

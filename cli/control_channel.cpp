@@ -18,6 +18,7 @@ namespace {
 using namespace std::chrono_literals;
 using std::chrono::steady_clock;
 
+constexpr auto write_timeout = 10s;         // a person waits
 constexpr auto told_after = 1s;
 constexpr auto answer_timeout = 10s;        // for the first report, and from one part to the next
 constexpr auto other_daemons_within = 2s;   // a request to all mirrors is answered by several daemons
@@ -30,7 +31,7 @@ std::string random_id() {
 }  // namespace
 
 control_channel::control_channel(asio::any_io_executor executor, connection_settings connection)
-    : executor_(std::move(executor)), connection_(std::move(connection)), id_(random_id()), destination_(executor_, connection_), changed_(executor_) {}
+    : executor_(std::move(executor)), connection_(std::move(connection)), destination_(executor_, connection_), changed_(executor_) {}
 
 asio::awaitable<result<void>> control_channel::open() {
   const std::string topic = mirror::state_topic_name;
@@ -49,7 +50,8 @@ asio::awaitable<result<void>> control_channel::open() {
   mirror::state_store_options options;
   options.topic = topic;
   options.partitions = static_cast<std::int32_t>(info->partitions.size());
-  options.instance = "kafka-mirror-" + id_;
+  options.instance = "kafka-mirror-" + random_id();
+  options.write_timeout = write_timeout;
   auto store = mirror::state_store::open(executor_, connection_, std::move(options));
   if (!store) co_return std::move(store.error());
   store_ = std::move(*store);
@@ -82,6 +84,8 @@ asio::awaitable<void> control_channel::wait_for_change(std::chrono::milliseconds
 }
 
 asio::awaitable<result<std::vector<mirror::report_item>>> control_channel::ask(std::string mirror, mirror::request_value request) {
+  id_ = random_id();
+  answers_.clear();
   mirror::request_key key{mirror, id_};
   mirror::request_key written = key;
   auto asked = co_await store_->write(std::move(written), std::move(request));

@@ -53,7 +53,7 @@ class control_channel {
 
   asio::any_io_executor executor_;
   connection_settings connection_;
-  std::string id_;
+  std::string id_;  // of the request under way
   client::cluster destination_;
   std::unique_ptr<mirror::state_store> store_;
   client::notifier changed_;

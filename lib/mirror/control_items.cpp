@@ -88,8 +88,8 @@ report_item item_of(const std::string& mirror, const topic_view& topic, const co
 }
 
 std::vector<report_item> partition_items(const std::string& mirror, const topic_view& topic, const core::advice_names& advice) {
-  if (topic.partitions.empty()) return {item_of(mirror, topic, advice)};
   std::vector<report_item> items;
+  if (topic.partitions.empty() || topic.last_error) items.push_back(item_of(mirror, topic, advice));
   for (const auto& [index, partition] : topic.partitions) {
     report_item item;
     item.mirror = mirror;

@@ -33,7 +33,7 @@ inline constexpr std::size_t report_text_max = 1'000;
 // A topic as a whole; ends are sums, unknown where one of them is.
 [[nodiscard]] report_item item_of(const std::string& mirror, const topic_view& topic, const core::advice_names& advice);
 
-// Each partition, or the topic as a whole where it has none yet.
+// Each partition; first the topic as a whole where it has none yet, or where it could not be prepared.
 [[nodiscard]] std::vector<report_item> partition_items(const std::string& mirror, const topic_view& topic, const core::advice_names& advice);
 
 [[nodiscard]] report_item item_of(const mirror_view& mirror, const std::vector<std::string>& source_servers, const core::advice_names& advice);

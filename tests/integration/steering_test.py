@@ -196,6 +196,18 @@ class SteeringTest(LabTestCase):
         daemon.wait_mirrored(self.source.admin(), [topic])
         self.assert_equal_topics([topic])
 
+    def test_a_stopped_topic_is_not_mirrored_over_what_was_written_to_it(self) -> None:
+        topic = self.filled_topic()
+        self.mirrored([topic])
+        self.act("stop", topic, "--yes")
+        self.write(self.destination, topic, [b"of its own"])
+        answer = self.tool("--start", "--mirror", self.name, "--topics", topic)
+        self.assertEqual((answer.returncode, answer.stdout), (1, ""))
+        self.assertRegex(answer.stderr, f"(?m)^{topic}(-0)?: .*delete")
+        self.assertEqual((self.ends(topic).leo, self.seen(topic)), (12, 11))
+        self.assertRegex(self.succeed("--describe", "--mirror", self.name, "--failed"), topic)
+        self.act("stop", topic, "--yes")
+
     def test_a_dry_run_changes_nothing(self) -> None:
         topic = self.filled_topic()
         daemon = self.mirrored([topic])

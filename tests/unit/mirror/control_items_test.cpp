@@ -81,6 +81,14 @@ TEST_CASE("a partition's item tells an error only while it explains the state", 
   const auto none = partition_items("m", topic({}), {});
   REQUIRE(none.size() == 1);
   CHECK(none[0].partition == -1);
+  topic_view refused = topic({partition(partition_state::stopped)});
+  refused.last_error = fail(errc::diverged, "has records of its own");
+  const auto both = partition_items("m", refused, {});
+  REQUIRE(both.size() == 2);
+  CHECK(both[0].partition == -1);
+  CHECK(both[0].state == "FAILED");
+  CHECK(both[0].message.starts_with("has records of its own"));
+  CHECK(both[1].state == "STOPPED");
 }
 
 TEST_CASE("a mirror's item tells its topics and its source", "[control_items]") {
