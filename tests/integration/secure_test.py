@@ -9,6 +9,7 @@ from confluent_kafka.admin import (AclBinding, AclBindingFilter, AclOperation, A
 import seed_topics
 from kafka_lab import Cluster
 from lab_test_case import DESTINATION_OPTIONS, REQUEST_SECONDS, LabTestCase
+from mirror_cli import run_cli, write_properties
 from record_writers import FLUSH_SECONDS, make_producer, send
 
 SECURE = ["--tls", "--sasl", "--authorizer"]
@@ -25,17 +26,24 @@ DESTINATION_RIGHTS = {
 }
 
 
-def binding(resource: tuple, operation: str, made: type = AclBinding):
+def binding(resource: tuple, operation: str, made: type = AclBinding, principal: str = PRINCIPAL):
     """An ACL that allows the daemon one operation; made=AclBindingFilter: what finds it."""
-    return made(*resource, PRINCIPAL, "*", AclOperation[operation], AclPermissionType.ALLOW)
+    return made(*resource, principal, "*", AclOperation[operation], AclPermissionType.ALLOW)
 
 
-def grant(cluster: Cluster, rights: dict[tuple, tuple[str, ...]]) -> None:
-    """Adds ACLs for the daemon."""
+def grant(cluster: Cluster, rights: dict[tuple, tuple[str, ...]], principal: str = PRINCIPAL) -> None:
+    """Adds ACLs, for the daemon unless another principal is named."""
     admin = cluster.admin()
-    wanted = [binding(resource, operation) for resource, operations in rights.items() for operation in operations]
+    wanted = [binding(resource, operation, principal=principal) for resource, operations in rights.items() for operation in operations]
     for future in admin.create_acls(wanted, request_timeout=REQUEST_SECONDS).values():
         future.result()
+
+
+# Of an operator on the destination.
+STEERING_RIGHTS = {
+    (ResourceType.TOPIC, "__mirror_state", ResourcePatternType.LITERAL): ("READ", "WRITE", "DESCRIBE"),
+    ALL_TOPICS: ("DESCRIBE",),
+}
 
 
 def revoke(cluster: Cluster, resource: tuple, operation: str) -> None:
@@ -88,6 +96,21 @@ class SecureTest(LabTestCase):
                 daemon.wait_mirrored(self.source.admin(), [topic])
                 self.assert_equal_topics([topic])
                 daemon.stop()
+
+    def test_an_operator_steers_with_the_documented_rights_only(self) -> None:
+        topic = self.topic_with_data()
+        configuration = self.configuration([topic], mirror="steered")
+        daemon = self.daemon(configuration).start()
+        daemon.wait_mirrored(self.source.admin(), [topic])
+        properties = write_properties(self.lab.directory / "alice.properties", self.destination.security("alice"))
+        pause = ("--pause", "--mirror", "steered", "--topics", topic, "--bootstrap-server", self.destination.bootstrap, "--command-config", properties)
+        refused = run_cli(*pause)
+        self.assertEqual((refused.returncode, refused.stdout), (1, ""))
+        self.assertIn("__mirror_state", refused.stderr)
+        grant(self.destination, STEERING_RIGHTS, "User:alice")
+        done = run_cli(*pause)
+        self.assertEqual((done.returncode, done.stdout), (0, f"Paused 1 topic(s) in mirror steered: [{topic}]\n"), done.stderr)
+        self.assertNotIn("-secret", done.stderr + refused.stderr)
 
     def test_missing_cluster_action_is_named_with_its_command_and_recovered_from(self) -> None:
         topic = self.topic_with_data()

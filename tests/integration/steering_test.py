@@ -1,14 +1,19 @@
 """Topics paused, resumed, stopped and looked at with kafka-mirror, on real brokers."""
 
 import json
+import os
+import pty
+import subprocess
 import unittest
+from collections import Counter
 from subprocess import CompletedProcess
 
 from confluent_kafka import Producer
+from confluent_kafka.admin import NewTopic
 
 from lab_test_case import REQUEST_SECONDS, LabTestCase, led_partitions
 from log_reader import READ_COMMITTED, READ_UNCOMMITTED, Ends, LogReader, read_ends
-from mirror_cli import run_cli
+from mirror_cli import cli_binary, run_cli
 from mirror_daemon import MirrorDaemon
 from record_writers import flush, make_producer
 from waiting import wait_until
@@ -231,6 +236,43 @@ class SteeringTest(LabTestCase):
         answer = self.tool("--stop", "--mirror", self.name, "--topics", topic)
         self.assertEqual((answer.returncode, answer.stdout), (2, ""))
         self.assertIn("add --yes if it is meant", answer.stderr)
+
+    def test_a_person_at_a_terminal_is_asked_before_a_stop(self) -> None:
+        topic = self.filled_topic()
+        daemon = self.mirrored([topic])
+        arguments = ("--stop", "--mirror", self.name, "--topics", topic, "--bootstrap-server", self.destination.bootstrap)
+        for answer, code in ((b"n\n", 1), (b"\n", 1), (b"y\n", 0)):
+            self.assertNotIn("action=stop", daemon.log())
+            terminal, end = pty.openpty()
+            os.write(terminal, answer)
+            done = subprocess.run([cli_binary(), *arguments], stdin=end, capture_output=True, text=True, timeout=REQUEST_SECONDS, check=False)
+            os.close(end)
+            os.close(terminal)
+            self.assertIn(f"Stop {topic} of mirror {self.name}? [y/N]", done.stderr)
+            self.assertEqual(done.returncode, code, done.stderr)
+        self.assertEqual(self.partition(topic)["state"], "STOPPED")
+
+    def test_a_cluster_that_no_daemon_has_worked_on_is_told(self) -> None:
+        done = run_cli("--list", "--bootstrap-server", self.source.bootstrap)
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertIn("no kafka-mirrord has worked on this cluster yet", done.stderr)
+
+    def test_hundreds_of_partitions_are_steered_and_reported_at_once(self) -> None:
+        prefix = self.unique("many")
+        topics = [f"{prefix}-{number:03}" for number in range(60)]
+        admin = self.source.admin()
+        created = admin.create_topics([NewTopic(topic, 10, replication_factor=1) for topic in topics], request_timeout=REQUEST_SECONDS)
+        for future in created.values():
+            future.result()
+        daemon = self.mirror([f"{prefix}-.*"], mirror=self.name)
+        daemon.wait_mirrored(admin, topics)
+        described = json.loads(self.succeed("--describe", "--mirror", self.name, "--json"))
+        self.assertEqual([(entry["topic"], entry["partition"]) for entry in described], [(topic, p) for topic in topics for p in range(10)])
+        self.assertEqual(self.act("pause", f"{prefix}-.*"), f"Paused 60 topic(s) in mirror {self.name}: [{', '.join(topics)}]\n")
+        self.assertEqual(self.act("stop", f"{prefix}-.*", "--exclude", topics[7], "--yes"),
+                         f"Stopped 59 topic(s) in mirror {self.name}: [{', '.join(topics[:7] + topics[8:])}]\n")
+        described = json.loads(self.succeed("--describe", "--mirror", self.name, "--json"))
+        self.assertEqual(Counter(entry["state"] for entry in described), {"STOPPED": 590, "PAUSED": 10})
 
     def test_a_failed_partition_is_recovered(self) -> None:
         topic = self.filled_topic()
