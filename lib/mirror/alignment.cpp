@@ -77,9 +77,9 @@ asio::awaitable<result<std::int64_t>> align(alignment_context context, topic_par
   if (*end - known->offset > tail_max) co_return holds_own_records(tp, *end, known);
 
   read_pace pace(0);
-  read_patience patience;
-  reader_context here{context.destination, context.clock, context.random, pace, patience, reader_lane, "destination", [](std::string) {}};
-  reader_context there{context.source, context.clock, context.random, pace, patience, reader_lane, "source", [](std::string) {}};
+  read_patience own_patience, source_patience;
+  reader_context here{context.destination, context.clock, context.random, pace, own_patience, reader_lane, "destination", [](std::string) {}};
+  reader_context there{context.source, context.clock, context.random, pace, source_patience, reader_lane, "source", [](std::string) {}};
   partition_reader destination(std::move(here), tp);
   partition_reader source(std::move(there), tp);
   const auto executor = co_await asio::this_coro::executor;
