@@ -11,9 +11,10 @@ from confluent_kafka import TopicPartition
 import seed_topics
 from kafka_lab import ROOT, Cluster
 from lab_test_case import DESTINATION_OPTIONS, REQUEST_SECONDS, LabTestCase
+from load import Load
 from log_reader import READ_UNCOMMITTED, LogReader
 from mirror_cli import VERIFY_SECONDS, document, run_cli, start_cli, write_properties
-from record_writers import FLUSH_SECONDS, flush, make_producer, send
+from record_writers import FLUSH_SECONDS, PARTITIONS, flush, make_producer, send
 from seed_topics import DAY_MS, MINUTE_MS
 from waiting import wait_until
 
@@ -63,6 +64,20 @@ class MirroredTest(VerifyTestCase):
         by_pattern = self.verify("plain-.*", "trimmed", options=("--exclude", "plain-none", "--throttle", "100MiB", "--json"))
         self.assertEqual([t["topic"] for t in document(by_pattern)["topics"]], sorted({t for t in topics if t.startswith("plain-")} - {"plain-none"} | {"trimmed"}))
         self.assertTrue(document(by_pattern)["equal"])
+
+    def test_a_mirror_at_work_is_compared_as_far_as_it_is(self) -> None:
+        kinds = ["plain-lz4", "transactional"]
+        topics = [self.create_topic(self.source, f"busy-{kind}", PARTITIONS) for kind in kinds]
+        load = Load(self.source.client(), rate=1500, transactional_producers=8, topics=kinds, prefix="busy-").start()
+        self.addCleanup(load.stop)
+        daemon = self.mirror(topics)
+        for topic in topics:
+            daemon.wait_records(topic)
+        for _ in range(5):
+            written = load.written()
+            done = self.verify(*topics)
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            wait_until(lambda: load.failed() or load.written() > written + 1000, "more records", REQUEST_SECONDS)
 
     def test_a_copy_that_lags_is_behind_and_not_different(self) -> None:
         topic = self.create_topic(self.source)

@@ -294,6 +294,14 @@ TEST_CASE("readers of committed data wait for nothing") {
   CHECK(compare(source, source, rules).empty());
 }
 
+TEST_CASE("a transaction may end while the bounds are read") {
+  const batches source = {dense_batch(0, 4), in_transaction(5, 5, 11)};
+  auto rules = rules_for(source, source);
+  CHECK(rules.bounds.source.last_stable_offset == 5);
+  rules.bounds.source.last_stable_offset = rules.bounds.destination.last_stable_offset = 7;
+  CHECK(compare(source, source, rules).empty());
+}
+
 TEST_CASE("a damaged batch is an error with its side and offset") {
   auto source = store({dense_batch(0, 4)});
   auto damaged = store({dense_batch(0, 4)});
