@@ -152,6 +152,9 @@ asio::awaitable<result<void>> control_session::carry_out() {
   bool reached = true;
   if (waits) reached = co_await wait_for(std::move(topics), *aim, std::move(before));
   if (!reached) exit_code_ = 1;
+  for (auto& item : *items) {
+    if (waits && reached && item.ok) item.state = core::name(*aim);
+  }
   if (reached || options_.json) print_change(action, *items, waits);
   co_return result<void>{};
 }

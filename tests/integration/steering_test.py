@@ -14,7 +14,7 @@ from confluent_kafka.admin import NewTopic
 from daemon_status import topics_of
 from lab_test_case import REQUEST_SECONDS, LabTestCase, led_partitions
 from log_reader import READ_COMMITTED, READ_UNCOMMITTED, Ends, LogReader, read_ends
-from mirror_cli import cli_binary, run_cli
+from mirror_cli import cli_binary, run_cli, start_cli
 from mirror_daemon import MirrorDaemon
 from record_writers import flush, make_producer
 from waiting import wait_until
@@ -243,6 +243,32 @@ class SteeringTest(LabTestCase):
         self.write(self.source, topic, [b"later"])
         daemon.wait_mirrored(self.source.admin(), [topic])
         self.assertNotIn("action=pause", daemon.log())
+
+    def test_a_daemon_that_starts_carries_out_what_is_asked(self) -> None:
+        topic = self.filled_topic()
+        daemon = self.mirrored([topic])
+        daemon.stop()
+        asking = start_cli("--pause", "--mirror", self.name, "--topics", topic, "--json", "--bootstrap-server", self.destination.bootstrap)
+        self.addCleanup(asking.kill)
+        self.assertEqual(asking.stderr.readline(), "waiting for a daemon to answer ...\n")
+        daemon.start()
+        out, err = asking.communicate(timeout=REQUEST_SECONDS)
+        self.assertEqual(asking.returncode, 0, err)
+        self.assertEqual(json.loads(out), [{"mirror": self.name, "topic": topic, "ok": True, "state": "PAUSED", "message": ""}])
+
+    def test_each_daemon_answers_for_its_own_mirrors(self) -> None:
+        topics = [self.filled_topic(), self.filled_topic()]
+        names = [self.unique("a"), self.unique("b")]
+        daemons = [self.mirror([topic], mirror=name) for topic, name in zip(topics, names)]
+        for daemon, topic in zip(daemons, topics):
+            daemon.wait_mirrored(self.source.admin(), [topic])
+        listed = self.succeed("--list")
+        self.assertEqual([line.split()[:2] for line in listed.splitlines()[1:]], [[name, "1"] for name in names])
+        for name, topic, daemon in zip(names, topics, daemons):
+            self.assertEqual(self.succeed("--pause", "--mirror", name, "--topics", ".*"), f"Paused 1 topic(s) in mirror {name}: [{topic}]\n")
+            self.assertIn("action=pause", daemon.log())
+        answer = self.tool("--pause", "--mirror", names[0], "--topics", topics[1])
+        self.assertEqual((answer.returncode, answer.stderr), (1, f"{topics[1]}: no topic of mirror {names[0]} is called {topics[1]}\n"))
 
     def test_a_stop_is_not_taken_by_mistake(self) -> None:
         topic = self.filled_topic()
