@@ -61,6 +61,14 @@ asio::awaitable<result<destination_bounds>> kafka_destination::bounds(destinatio
   co_return destination_bounds{*start, *end};
 }
 
+asio::awaitable<result<stored_batches>> kafka_destination::read(destination_epoch epoch, std::int64_t offset) {
+  auto leader = leader_under(epoch);
+  if (!leader) co_return std::move(leader.error());
+  auto fetched = co_await fetch_partition(cluster_, client::control_lane, tp_, *leader, offset, 1);  // one batch, however long
+  if (!fetched) co_return std::move(fetched.error());
+  co_return stored_batches{std::move(fetched->owner), fetched->records};
+}
+
 std::shared_ptr<one_shot<result<append_answer>>> kafka_destination::append(destination_epoch epoch, batch_append write) {
   auto leader = leader_under(epoch);
   if (leader) {

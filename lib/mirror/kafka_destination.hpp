@@ -22,6 +22,7 @@ class kafka_destination final : public destination_log {
   asio::awaitable<result<std::int64_t>> end_offset(destination_epoch epoch) override;
   asio::awaitable<result<std::vector<destination_producer>>> producers(destination_epoch epoch) override;
   asio::awaitable<result<destination_bounds>> bounds(destination_epoch epoch) override;
+  asio::awaitable<result<stored_batches>> read(destination_epoch epoch, std::int64_t offset) override;
   std::shared_ptr<one_shot<result<append_answer>>> append(destination_epoch epoch, batch_append write) override;
   asio::awaitable<result<void>> mark(destination_epoch epoch, std::vector<end_marker> markers) override;
   asio::awaitable<result<void>> trim(destination_epoch epoch, std::int64_t offset) override;

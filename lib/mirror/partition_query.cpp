@@ -1,5 +1,7 @@
 #include "mirror/partition_query.hpp"
 
+#include "wire/fetch.hpp"
+
 #include <fmt/format.h>
 
 namespace mirrord::mirror {
@@ -80,6 +82,35 @@ asio::awaitable<result<std::vector<wire::producer_state>>> describe_producers(cl
     co_return note_leader_error(cluster, tp, leader.epoch, broker_failure(answer.error_code, fmt::format("producers of {}", tp.text()), answer.error_message.value_or("")));
   }
   co_return std::move(answer.active_producers);
+}
+
+asio::awaitable<result<fetched_partition>> fetch_partition(client::cluster& cluster, std::int32_t connection_index, topic_partition tp,
+                                                          client::leader leader, std::int64_t offset, std::int32_t bytes_max) {
+  const std::string what = fmt::format("fetch {} at offset {}", tp.text(), offset);
+  auto connection = co_await cluster.connection_to(leader.broker, connection_index);
+  if (!connection) co_return note_leader_error(cluster, tp, leader.epoch, std::move(connection.error()));
+  const auto* topic = cluster.metadata().find_topic(tp.topic);
+  wire::fetch_request_partition partition;
+  partition.partition = tp.partition;
+  partition.current_leader_epoch = leader.epoch;
+  partition.fetch_offset = offset;
+  partition.partition_max_bytes = bytes_max;
+  wire::fetch_request_topic wanted;
+  wanted.topic = tp.topic;
+  if (topic != nullptr) wanted.topic_id = topic->id;
+  wanted.partitions.push_back(partition);
+  wire::fetch_request request;
+  request.max_bytes = bytes_max;
+  request.topics.push_back(std::move(wanted));
+
+  auto reply = co_await (*connection)->call(request, cluster.settings().request_timeout);
+  if (!reply) co_return note_leader_error(cluster, tp, leader.epoch, std::move(reply.error()).within(what));
+  const auto& body = reply->body;
+  if (body.error_code != 0) co_return note_leader_error(cluster, tp, leader.epoch, broker_failure(body.error_code, what));
+  if (body.responses.size() != 1 || body.responses[0].partitions.size() != 1) co_return no_answer("fetch", tp);
+  const auto& found = body.responses[0].partitions[0];
+  if (found.error_code != 0) co_return note_leader_error(cluster, tp, leader.epoch, broker_failure(found.error_code, what));
+  co_return fetched_partition{reply->frame, found.records, found.log_start_offset, found.high_watermark, found.last_stable_offset};
 }
 
 asio::awaitable<result<void>> delete_records(client::cluster& cluster, topic_partition tp, client::leader leader, std::int64_t before) {

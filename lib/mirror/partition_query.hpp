@@ -8,8 +8,12 @@
 #include "wire/offsets.hpp"
 #include "wire/transactions.hpp"
 
+#include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <span>
 #include <string>
+#include <vector>
 
 namespace mirrord::mirror {
 
@@ -28,6 +32,18 @@ namespace asio = boost::asio;
 [[nodiscard]] asio::awaitable<result<std::int64_t>> log_end(client::cluster& cluster, topic_partition tp, client::leader leader);
 
 [[nodiscard]] asio::awaitable<result<std::vector<wire::producer_state>>> describe_producers(client::cluster& cluster, topic_partition tp, client::leader leader);
+
+struct fetched_partition {
+  std::shared_ptr<const void> owner;   // keeps `records` alive
+  std::span<const std::byte> records;  // from the batch that holds the offset on; that one is whole
+  std::int64_t log_start = -1;         // -1: an old broker does not tell
+  std::int64_t high_watermark = -1;
+  std::int64_t last_stable = -1;
+};
+
+// Fetch of this partition alone, without waiting for data, over the connection of that index.
+[[nodiscard]] asio::awaitable<result<fetched_partition>> fetch_partition(client::cluster& cluster, std::int32_t connection_index, topic_partition tp,
+                                                                        client::leader leader, std::int64_t offset, std::int32_t bytes_max);
 
 [[nodiscard]] asio::awaitable<result<void>> delete_records(client::cluster& cluster, topic_partition tp, client::leader leader, std::int64_t before);
 

@@ -3,7 +3,6 @@
 #include "client/backoff.hpp"
 #include "core/error_table.hpp"
 #include "mirror/partition_query.hpp"
-#include "wire/fetch.hpp"
 
 #include <fmt/format.h>
 
@@ -81,14 +80,15 @@ asio::awaitable<result<core::log_bounds>> partition_reader::bounds_once() {
   if (!leader) co_return std::move(leader.error());
   auto end = co_await list_offset(context_.cluster, tp_, *leader, wire::latest_timestamp);
   if (!end) co_return std::move(end.error());
-  auto got = co_await fetch(*leader, *end, 1);
+  auto got = co_await fetch_partition(context_.cluster, context_.connection_index, tp_, *leader, *end, 1);
   if (!got) co_return std::move(got.error());
-  if (got->bounds.start < 0) {
+  core::log_bounds bounds{got->log_start, got->high_watermark, got->last_stable};
+  if (bounds.start < 0) {
     auto start = co_await list_offset(context_.cluster, tp_, *leader, wire::earliest_timestamp);
     if (!start) co_return std::move(start.error());
-    got->bounds.start = *start;
+    bounds.start = *start;
   }
-  co_return got->bounds;
+  co_return bounds;
 }
 
 asio::awaitable<void> partition_reader::read(std::int64_t from, std::int64_t to, bounded_queue<result<read_chunk>>& queue) {
@@ -109,7 +109,7 @@ asio::awaitable<result<read_chunk>> partition_reader::read_once(std::int64_t fro
   if (!leader) co_return std::move(leader.error());
   std::int64_t limit = fetch_bytes_max;
   if (const auto rate = context_.pace.bytes_per_second(); rate > 0) limit = std::clamp<std::int64_t>(rate, fetch_bytes_min, fetch_bytes_max);
-  auto got = co_await fetch(*leader, from, static_cast<std::int32_t>(limit));
+  auto got = co_await fetch_partition(context_.cluster, context_.connection_index, tp_, *leader, from, static_cast<std::int32_t>(limit));
   read_chunk chunk;
   chunk.from = chunk.known_to = from;
   if (!got) {
@@ -121,7 +121,7 @@ asio::awaitable<result<read_chunk>> partition_reader::read_once(std::int64_t fro
     co_return chunk;
   }
   context_.pace.note(static_cast<std::int64_t>(got->records.size()), context_.clock.now());
-  chunk.owner = got->frame;
+  chunk.owner = got->owner;
   wire::batch_cursor cursor(got->records);
   while (true) {
     auto batch = cursor.next();
@@ -135,46 +135,12 @@ asio::awaitable<result<read_chunk>> partition_reader::read_once(std::int64_t fro
     co_return fail(errc::limit_exceeded, fmt::format("{}: the batch at offset {} does not fit into one answer", tp_.text(), from));
   }
   if (chunk.batches.empty()) {
-    if (const auto end = got->bounds.high_watermark; end < to) {
+    if (const auto end = got->high_watermark; end < to) {
       co_return shrunk(tp_, fmt::format("it ends at {}, before {}", end, to));
     }
     chunk.known_to = to;  // compaction has left nothing there
   }
   co_return chunk;
-}
-
-asio::awaitable<result<partition_reader::answer>> partition_reader::fetch(client::leader leader, std::int64_t offset, std::int32_t bytes_max) {
-  auto connection = co_await context_.cluster.connection_to(leader.broker, context_.connection_index);
-  if (!connection) co_return note_leader_error(context_.cluster, tp_, leader.epoch, std::move(connection.error()));
-  const auto* topic = context_.cluster.metadata().find_topic(tp_.topic);
-  wire::fetch_request_partition partition;
-  partition.partition = tp_.partition;
-  partition.current_leader_epoch = leader.epoch;
-  partition.fetch_offset = offset;
-  partition.partition_max_bytes = bytes_max;
-  wire::fetch_request request;
-  request.max_bytes = bytes_max;
-  wire::fetch_request_topic wanted;
-  wanted.topic = tp_.topic;
-  if (topic != nullptr) wanted.topic_id = topic->id;
-  wanted.partitions.push_back(partition);
-  request.topics.push_back(std::move(wanted));
-
-  const std::string what = fmt::format("fetch {} at offset {}", tp_.text(), offset);
-  auto reply = co_await (*connection)->call(request, context_.cluster.settings().request_timeout);
-  if (!reply) co_return note_leader_error(context_.cluster, tp_, leader.epoch, std::move(reply.error()).within(what));
-  auto& body = reply->body;
-  if (body.error_code != 0) co_return note_leader_error(context_.cluster, tp_, leader.epoch, broker_failure(body.error_code, what));
-  if (body.responses.size() != 1 || body.responses[0].partitions.size() != 1) {
-    co_return fail(errc::malformed, what + ": the answer does not mention it");
-  }
-  const auto& found = body.responses[0].partitions[0];
-  if (found.error_code != 0) co_return note_leader_error(context_.cluster, tp_, leader.epoch, broker_failure(found.error_code, what));
-  answer got;
-  got.bounds = {found.log_start_offset, found.high_watermark, found.last_stable_offset};
-  got.records = found.records;
-  got.frame = std::move(reply->frame);
-  co_return got;
 }
 
 }  // namespace mirrord::mirror

@@ -74,15 +74,8 @@ class partition_reader {
   [[nodiscard]] asio::awaitable<void> read(std::int64_t from, std::int64_t to, bounded_queue<result<read_chunk>>& queue);
 
  private:
-  struct answer {
-    core::log_bounds bounds;
-    std::span<const std::byte> records;
-    client::frame_bytes frame;
-  };
-
   [[nodiscard]] asio::awaitable<result<core::log_bounds>> bounds_once();
   [[nodiscard]] asio::awaitable<result<read_chunk>> read_once(std::int64_t from, std::int64_t to);
-  [[nodiscard]] asio::awaitable<result<answer>> fetch(client::leader leader, std::int64_t offset, std::int32_t bytes_max);
   template <class T>
   [[nodiscard]] asio::awaitable<result<T>> retried(std::function<asio::awaitable<result<T>>()> attempt);
 

@@ -84,6 +84,11 @@ class source_log {
 
 enum class acks : std::int8_t { leader = 1, all = -1 };
 
+struct stored_batches {
+  std::shared_ptr<const void> owner;       // keeps `records` alive
+  std::span<const std::byte> records;
+};
+
 struct destination_bounds {
   std::int64_t start = 0;
   std::int64_t high_watermark = 0;
@@ -139,6 +144,9 @@ class destination_log {
   virtual asio::awaitable<result<std::vector<destination_producer>>> producers(destination_epoch epoch) = 0;
 
   virtual asio::awaitable<result<destination_bounds>> bounds(destination_epoch epoch) = 0;
+
+  // Stored batches from the one that holds `offset` on, as far as one answer goes; none where nothing is there.
+  virtual asio::awaitable<result<stored_batches>> read(destination_epoch epoch, std::int64_t offset) = 0;
 
   // Queued at once, before this call returns; appends of this partition reach the broker in call order, several may be
   // under way. The completion is always fulfilled.

@@ -1,6 +1,7 @@
 #include "mirror/take_over.hpp"
 
 #include "base/check.hpp"
+#include "core/last_record.hpp"
 #include "core/sequence.hpp"
 #include "mirror/lost_endings.hpp"
 #include "mirror/prove_end.hpp"
@@ -60,6 +61,28 @@ asio::awaitable<result<std::optional<wire::batch_header>>> find_transactional_ba
     co_return std::optional<wire::batch_header>{};
   }
   co_return header;
+}
+
+// Somebody may have written between the end of an unclean owner and now: then the last record is not the source's.
+asio::awaitable<result<void>> check_last_record(take_over_ports ports, const proved_end& log) {
+  if (log.end <= log.start || ports.journal.fill_plan()) co_return result<void>{};
+  const std::int64_t offset = log.end - 1;
+  auto bounds = co_await ports.source.bounds();
+  if (!bounds) co_return std::move(bounds.error());
+  // Nothing to compare with; a destination that is longer than the source is found by who aligns them.
+  if (offset < bounds->start || offset >= bounds->high_watermark) co_return result<void>{};
+  auto original = co_await ports.source.fetch(offset);
+  if (!original) co_return std::move(original.error());
+  if (original->records.empty()) {
+    co_return broker_failure(code_of(kafka_error::offset_not_available), fmt::format("the source does not hand out offset {} now", offset));
+  }
+  auto copy = co_await ports.destination.read(log.epoch, offset);
+  if (!copy) co_return std::move(copy.error());
+  auto difference = core::compare_at(offset, original->records, copy->records);
+  if (!difference) co_return std::move(difference.error());
+  if (difference->empty()) co_return result<void>{};
+  co_return fail(errc::diverged, fmt::format("the destination's log ends with offset {}, which is not the source's ({}): somebody else wrote to it, or the "
+                                             "source has lost records since; delete the destination topic, so that it is mirrored anew", offset, *difference));
 }
 
 // Whose transaction it is that is open on the destination in `slot` since `first_offset`; none where nothing tells.
@@ -136,6 +159,10 @@ asio::awaitable<result<proved_position>> take_over(take_over_ports ports, const 
   }
   if (previous.issued) {
     if (auto ours = check_issued(*reading, *previous.issued); !ours) co_return std::move(ours.error());
+  }
+
+  if (previous.unclean && !previous.issued) {
+    if (auto same = co_await check_last_record(ports, *reading); !same) co_return std::move(same.error());
   }
 
   proved_position position;

@@ -177,5 +177,17 @@ class RefusalsTest(LabTestCase):
         self.destination.tool("configs", *words[1:address], *words[address + 2:])
 
 
+    def test_a_write_while_no_daemon_was_watching_is_found_at_the_next_start(self) -> None:
+        topic = self.create_topic(self.source)
+        self.write(self.source, topic, [b"x"] * 5)
+        daemon = self.mirror([topic])
+        daemon.wait_mirrored(self.source.admin(), [topic])
+        daemon.kill()
+        self.write(self.destination, topic, [b"by somebody else"])
+        self.write(self.source, topic, [b"x"] * 3)
+        daemon.start()
+        daemon.wait_error(f"{topic}-0", "ends with offset 5", "differs")
+        self.assertEqual(read_ends(self.destination.admin(), topic, [0])[0].leo, 6)
+
 if __name__ == "__main__":
     unittest.main()

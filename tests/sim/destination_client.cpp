@@ -282,6 +282,22 @@ asio::awaitable<result<mirror::destination_bounds>> destination_client::bounds(d
   co_return bounds;
 }
 
+asio::awaitable<result<mirror::stored_batches>> destination_client::read(destination_epoch epoch, std::int64_t offset) {
+  if (auto asked = co_await question("read"); !asked) co_return std::move(asked.error());
+  if (epoch.value != destination_.epoch() || destination_.leaderless()) co_return fail(errc::fenced, "read");
+  const auto& log = destination_.log();
+  if (offset < log.start() || offset > log.end()) co_return broker_failure(code_of(kafka_error::offset_out_of_range), "read");
+  auto bytes = std::make_shared<std::vector<std::byte>>();
+  auto entry = log.entries().upper_bound(offset);
+  if (entry != log.entries().begin() && std::prev(entry)->second.header.next_offset() > offset) --entry;
+  if (entry != log.entries().end() && offset < destination_.high_watermark()) *bytes = entry->second.bytes;
+  co_await process_.sleep(latency());
+  mirror::stored_batches found;
+  found.records = *bytes;
+  found.owner = std::move(bytes);
+  co_return found;
+}
+
 asio::awaitable<result<void>> destination_client::trim(destination_epoch epoch, std::int64_t offset) {
   if (auto asked = co_await question("trim"); !asked) co_return std::move(asked.error());
   const auto code = destination_.trim(epoch.value, offset);

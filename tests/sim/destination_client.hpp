@@ -33,6 +33,7 @@ class destination_client final : public mirror::destination_log {
   asio::awaitable<result<std::int64_t>> end_offset(destination_epoch epoch) override;
   asio::awaitable<result<std::vector<mirror::destination_producer>>> producers(destination_epoch epoch) override;
   asio::awaitable<result<mirror::destination_bounds>> bounds(destination_epoch epoch) override;
+  asio::awaitable<result<mirror::stored_batches>> read(destination_epoch epoch, std::int64_t offset) override;
   std::shared_ptr<mirror::one_shot<result<mirror::append_answer>>> append(destination_epoch epoch, mirror::batch_append write) override;
   asio::awaitable<result<void>> mark(destination_epoch epoch, std::vector<mirror::end_marker> markers) override;
   asio::awaitable<result<void>> trim(destination_epoch epoch, std::int64_t offset) override;

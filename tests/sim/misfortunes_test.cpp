@@ -88,6 +88,22 @@ TEST_CASE("a foreign write between an orderly stop and the next start is found b
   CHECK(s.destination.log().end() == 8);
 }
 
+TEST_CASE("a foreign write between a crash and the next start is found before anything is written", "[misfortunes]") {
+  for (const int written_meanwhile : {1, 4}) {  // as many as the source, and more: its end then explains the destination's
+    scenario s;
+    s.plain(7);
+    s.start(true);
+    s.expect_equal();
+    s.crash();
+    s.checks.foreign_write();
+    s.destination.foreign_append();
+    s.plain(written_meanwhile);
+    s.start(false);
+    CHECK(s.expect_failed().code == errc::diverged);
+    CHECK(s.destination.log().end() == 8);
+  }
+}
+
 TEST_CASE("a foreign write behind a lost answer is not taken for our own", "[misfortunes]") {
   scenario s;
   s.plain(7);
