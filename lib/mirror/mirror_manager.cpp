@@ -14,7 +14,7 @@ using namespace std::chrono_literals;
 
 constexpr int fetch_lanes_per_broker = 2;
 constexpr int marker_lanes_per_broker = 2;
-constexpr std::size_t topics_prepared_at_once = 16;
+constexpr std::size_t topics_at_once = 16;
 constexpr std::chrono::milliseconds refresh_backoff_min = 1s;
 constexpr std::chrono::milliseconds refresh_backoff_max = 32s;  // or the refresh interval, where that is shorter
 constexpr auto change_check_interval = 200ms;  // an end, a new wish, a copied topic is noticed within this
@@ -102,7 +102,7 @@ asio::awaitable<void> mirror_manager::run() {
   co_await take_up_known_topics();
   while (!ending_) {
     refresh_asked_ = false;
-    for (const auto& [name, topic] : topics_) co_await topic->tend(true);
+    co_await tend_topics(true);
     auto refreshed = co_await refresh();
     if (!refreshed && !ending_) {
       if (refresh_backoff_.failures() == 0 || !last_error_ || last_error_->message() != refreshed.error().message()) {
@@ -136,9 +136,19 @@ asio::awaitable<void> mirror_manager::wait_for_next_refresh(bool failed) {
   while (!ending_ && !refresh_asked_ && context_.clock.now() < until) {
     co_await context_.clock.sleep(std::min<clock_port::duration>(until - context_.clock.now(), change_check_interval));
     // What waited for its partitions is done without waiting for the next refresh.
-    for (const auto& [name, topic] : topics_) {
-      if (!ending_) co_await topic->tend(false);
-    }
+    co_await tend_topics(false);
+  }
+}
+
+asio::awaitable<void> mirror_manager::tend_topics(bool again) {
+  std::vector<topic_mirror*> needy;
+  for (const auto& [name, topic] : topics_) {
+    if (topic->needs_tending(again)) needy.push_back(topic.get());
+  }
+  for (std::size_t first = 0; first < needy.size() && !ending_; first += topics_at_once) {
+    client::task_group tending(context_.executor);
+    for (std::size_t i = first; i < std::min(first + topics_at_once, needy.size()); ++i) tending.spawn(needy[i]->tend());
+    (void)co_await tending.join();
   }
 }
 
@@ -199,9 +209,9 @@ asio::awaitable<result<void>> mirror_manager::refresh() {
   }
   note_missing_topics();
   if (!to_prepare.empty()) co_await read_source_memory();
-  for (std::size_t first = 0; first < to_prepare.size() && !ending_; first += topics_prepared_at_once) {
+  for (std::size_t first = 0; first < to_prepare.size() && !ending_; first += topics_at_once) {
     client::task_group preparing(context_.executor);
-    for (std::size_t i = first; i < std::min(first + topics_prepared_at_once, to_prepare.size()); ++i) preparing.spawn(prepare_and_run(to_prepare[i]));
+    for (std::size_t i = first; i < std::min(first + topics_at_once, to_prepare.size()); ++i) preparing.spawn(prepare_and_run(to_prepare[i]));
     (void)co_await preparing.join();
   }
   for (const auto& [name, topic] : topics_) topic->compare_with(source_.metadata().find_topic(name));

@@ -77,6 +77,7 @@ class mirror_manager {
   asio::awaitable<void> prepare_and_run(std::string topic);
   void note_missing_topics();
   asio::awaitable<void> wait_for_next_refresh(bool failed);
+  asio::awaitable<void> tend_topics(bool again);
   [[nodiscard]] topic_mirror& topic_at(const std::string& name);
 
   daemon_context context_;

@@ -143,17 +143,29 @@ void topic_mirror::compare_with(const client::topic_info* source_topic) {
   for (const auto& partition : partitions_) partition->mirror.give_up(*last_error_);
 }
 
-asio::awaitable<void> topic_mirror::tend(bool again) {
-  co_await restore_cleanup_policy(again);
-  co_await restore_settings(again);
+bool topic_mirror::may_restore_cleanup_policy() const {
+  const std::string& wanted = prepared_.source_cleanup_policy;
+  return ready_ && prepared_.cleanup_policy != wanted && wanted.find("compact") != std::string::npos &&
+         std::all_of(partitions_.begin(), partitions_.end(), [](const auto& p) { return p->mirror.view().caught_up_once; });
 }
 
-asio::awaitable<void> topic_mirror::restore_cleanup_policy(bool again) {
-  const std::string& wanted = prepared_.source_cleanup_policy;
-  if (!ready_ || prepared_.cleanup_policy == wanted || wanted.find("compact") == std::string::npos) co_return;
-  if (policy_refused_ && !again) co_return;
-  const bool copied = std::all_of(partitions_.begin(), partitions_.end(), [](const auto& p) { return p->mirror.view().caught_up_once; });
-  if (!copied) co_return;
+bool topic_mirror::may_restore_settings() const {
+  return desired_ == core::desired_state::stopped && !partitions_.empty() &&
+         std::all_of(partitions_.begin(), partitions_.end(), [](const auto& p) { return p->mirror.view().state == partition_state::stopped; }) &&
+         parts_.context.state.view().find(source_config_key{parts_.mirror, destination_topic_}).has_value();
+}
+
+bool topic_mirror::needs_tending(bool again) const {
+  return ((again || !policy_refused_) && may_restore_cleanup_policy()) || ((again || !settings_refused_) && may_restore_settings());
+}
+
+asio::awaitable<void> topic_mirror::tend() {
+  if (may_restore_cleanup_policy()) co_await restore_cleanup_policy();
+  if (may_restore_settings()) co_await restore_settings();
+}
+
+asio::awaitable<void> topic_mirror::restore_cleanup_policy() {
+  const std::string wanted = prepared_.source_cleanup_policy;
   topic_configs policy{{"cleanup.policy", wanted}};
   auto set = co_await alter_topic(parts_.context.destination, name_, std::move(policy));
   policy_refused_ = !set;
@@ -165,13 +177,9 @@ asio::awaitable<void> topic_mirror::restore_cleanup_policy(bool again) {
   }
 }
 
-asio::awaitable<void> topic_mirror::restore_settings(bool again) {
-  if (desired_ != core::desired_state::stopped || partitions_.empty() || (settings_refused_ && !again)) co_return;
-  const bool stopped = std::all_of(partitions_.begin(), partitions_.end(), [](const auto& p) { return p->mirror.view().state == partition_state::stopped; });
-  if (!stopped) co_return;
+asio::awaitable<void> topic_mirror::restore_settings() {
   source_config_key key{parts_.mirror, destination_topic_};
   const auto recorded = parts_.context.state.view().find(key);
-  if (!recorded) co_return;
   auto restored = co_await restore_topic_settings(parts_.context.destination, parts_.context.destination_admin, name_, *recorded);
   if (restored && desired_ == core::desired_state::stopped) restored = co_await parts_.context.state.erase(std::move(key));
   settings_refused_ = !restored;

@@ -62,7 +62,8 @@ class topic_mirror {
 
   // What waits for its partitions: the cleanup policy once the history is copied, the source's own settings once all are
   // STOPPED. Tried again after a failure when `again` is set.
-  asio::awaitable<void> tend(bool again);
+  [[nodiscard]] bool needs_tending(bool again) const;
+  asio::awaitable<void> tend();
 
   [[nodiscard]] bool is_ready_for(std::size_t partitions) const { return ready_ && partitions_.size() >= partitions; }
   [[nodiscard]] topic_view view() const;
@@ -74,8 +75,10 @@ class topic_mirror {
   void retire_partitions();
   void run_partitions();
   [[nodiscard]] partition_options options() const;
-  asio::awaitable<void> restore_cleanup_policy(bool again);
-  asio::awaitable<void> restore_settings(bool again);
+  [[nodiscard]] bool may_restore_cleanup_policy() const;
+  [[nodiscard]] bool may_restore_settings() const;
+  asio::awaitable<void> restore_cleanup_policy();
+  asio::awaitable<void> restore_settings();
 
   mirror_parts parts_;
   std::string name_;

@@ -13,7 +13,7 @@ from kafka_lab import ROOT, Cluster
 from lab_test_case import DESTINATION_OPTIONS, REQUEST_SECONDS, LabTestCase
 from load import Load
 from log_reader import READ_UNCOMMITTED, LogReader
-from mirror_cli import VERIFY_SECONDS, document, run_cli, start_cli, write_properties
+from mirror_cli import CLI_SECONDS, document, run_cli, start_cli, write_properties
 from record_writers import FLUSH_SECONDS, PARTITIONS, flush, make_producer, send
 from seed_topics import DAY_MS, MINUTE_MS
 from waiting import wait_until
@@ -168,7 +168,7 @@ class ByHandTest(VerifyTestCase):
             self.assertRegex(verifying.stderr.readline(), r"^kafka-mirror: \d+ of 2000 offsets \(\d+ %\), 0 of 1 partitions, \d\.\d MB/s, \d+ s left$")
             self.source.kill()
             self.source.restart()
-            output, errors = verifying.communicate(timeout=VERIFY_SECONDS)
+            output, errors = verifying.communicate(timeout=CLI_SECONDS)
         self.assertEqual((verifying.returncode, output), (0, f"{topic}: 1 partition, 2000 offsets compared, equal\n"), errors)
 
     def test_sides_that_are_compacted_differently_far_are_equal(self) -> None:

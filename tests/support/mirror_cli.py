@@ -7,7 +7,7 @@ from pathlib import Path
 
 from mirror_daemon import daemon_binary
 
-VERIFY_SECONDS = 120
+CLI_SECONDS = 120
 
 
 def cli_binary() -> str:
@@ -21,10 +21,10 @@ def write_properties(path: Path, settings: dict[str, object]) -> Path:
     return path
 
 
-def run_cli(*arguments: object) -> subprocess.CompletedProcess:
+def run_cli(*arguments: object, seconds: float = CLI_SECONDS) -> subprocess.CompletedProcess:
     """Runs it to its end; standard output and standard error are kept apart."""
     return subprocess.run([cli_binary(), *map(str, arguments)], stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                          timeout=VERIFY_SECONDS, check=False)
+                          timeout=seconds, check=False)
 
 
 def start_cli(*arguments: object) -> subprocess.Popen:
