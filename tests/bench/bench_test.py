@@ -145,6 +145,12 @@ class RunTest(unittest.TestCase):
             rounds = json.loads(path.read_text(encoding="utf-8"))["rounds"]
         self.assertEqual([(r["workload"], r["rival"], r["records"], r["problems"]) for r in rounds], [("transactions", Daemon.name, 2000, [])])
 
+    def test_a_failover_of_a_few_topics_is_timed_and_each_ends_where_it_should(self) -> None:
+        done = subprocess.run([ROOT / "scripts" / "bench", "stop", "--topics", "4"], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                              timeout=300, check=False)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertRegex(done.stdout, r"4 topics x 3 partitions .* stopped in \d+\.\d s .* 0 topics end elsewhere")
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -24,8 +24,33 @@ void open_two_transactions(scenario& s) {
   s.transactional(200, 1);
 }
 
+// All of it mirrored; from here on the destination may differ from the source.
+void mirror_two_open_transactions(scenario& s) {
+  open_two_transactions(s);
+  s.start(true);
+  s.expect_equal();
+  s.checks.foreign_write();
+}
+
+// FAILED, since somebody else wrote; answers the destination's end.
+std::int64_t fail_for_a_foreign_write(scenario& s) {
+  s.plain(5);
+  s.start(true);
+  s.expect_equal();
+  s.checks.foreign_write();
+  s.destination.foreign_append();
+  s.plain(3);
+  CHECK(s.expect_failed().code == errc::foreign_write);
+  return s.destination.log().end();
+}
+
 bool is_stopped(scenario& s) {
   return s.state.partition.standing.state == partition_state::stopped && s.daemon().view().state == partition_state::stopped;
+}
+
+void stop(scenario& s) {
+  s.want(desired_state::stopped);
+  s.run_until(minutes(2), [&] { return is_stopped(s); });
 }
 
 // The mirrored log, then one ABORT for each open transaction, then the reset marker of the writer; nothing is open.
@@ -54,12 +79,8 @@ void check_stopped(scenario& s, std::int64_t open) {
 
 TEST_CASE("a stop aborts what is open and ends the mirrored log with a reset marker", "[stopping]") {
   scenario s;
-  open_two_transactions(s);
-  s.start(true);
-  s.expect_equal();
-  s.checks.foreign_write();
-  s.want(desired_state::stopped);
-  s.run_until(minutes(1), [&] { return is_stopped(s); });
+  mirror_two_open_transactions(s);
+  stop(s);
   check_stopped(s, 2);
   CHECK(s.state.partition.stop_plan->mirrored_end == s.source.log().end());
 
@@ -87,16 +108,8 @@ TEST_CASE("a stop works while the source is down, and of a partition that was ne
 
 TEST_CASE("a FAILED partition can be stopped, and what others wrote stays behind the mirrored end", "[stopping]") {
   scenario s;
-  s.plain(5);
-  s.start(true);
-  s.expect_equal();
-  s.checks.foreign_write();
-  s.destination.foreign_append();
-  s.plain(3);
-  CHECK(s.expect_failed().code == errc::foreign_write);
-  const auto found = s.destination.log().end();
-  s.want(desired_state::stopped);
-  s.run_until(minutes(1), [&] { return is_stopped(s); });
+  const auto found = fail_for_a_foreign_write(s);
+  stop(s);
   CHECK(s.state.partition.last_mirrored_end == 5);
   CHECK(s.state.partition.stop_plan->mirrored_end == found);
   CHECK(s.destination.log().end() == found + 1);
@@ -104,12 +117,8 @@ TEST_CASE("a FAILED partition can be stopped, and what others wrote stays behind
 
 TEST_CASE("a late first batch of an idle slot is aborted after the stop", "[stopping]") {
   scenario s;
-  open_two_transactions(s);
-  s.start(true);
-  s.expect_equal();
-  s.checks.foreign_write();
-  s.want(desired_state::stopped);
-  s.run_until(minutes(1), [&] { return is_stopped(s); });
+  mirror_two_open_transactions(s);
+  stop(s);
   check_stopped(s, 2);
   auto late = consecutive({record_spec{}});
   late.transactional = true;
@@ -145,14 +154,7 @@ TEST_CASE("a paused partition neither reads nor writes, also after a restart, an
 
 TEST_CASE("a partition that is FAILED on record stays so over a restart until a person acts", "[stopping]") {
   scenario s;
-  s.plain(5);
-  s.start(true);
-  s.expect_equal();
-  s.checks.foreign_write();
-  s.destination.foreign_append();
-  s.plain(3);
-  CHECK(s.expect_failed().code == errc::foreign_write);
-  const auto found = s.destination.log().end();
+  const auto found = fail_for_a_foreign_write(s);
   s.crash();
   s.daemons.push_back(std::make_unique<sim_daemon>(s.clusters, sim_random(7), s.options));
   s.daemon().start(false);
@@ -166,12 +168,8 @@ TEST_CASE("a partition that is FAILED on record stays so over a restart until a 
 
 TEST_CASE("a stopped partition is not mirrored again over what was written behind its end", "[stopping]") {
   scenario s;
-  open_two_transactions(s);
-  s.start(true);
-  s.expect_equal();
-  s.checks.foreign_write();
-  s.want(desired_state::stopped);
-  s.run_until(minutes(1), [&] { return is_stopped(s); });
+  mirror_two_open_transactions(s);
+  stop(s);
   const auto end = s.destination.log().end();
   for (int i = 0; i < 20; ++i) s.plain(2);
   s.want(desired_state::mirroring);
