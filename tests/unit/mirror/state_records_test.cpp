@@ -114,7 +114,7 @@ TEST_CASE("requests and reports have the bytes of Kafka's coordinator records", 
   check_record(report_key{"m", "id", 1}, bytes("00 6f 00 01 'm' 00 02 'id' 00 00 00 01"),
                report_value{"host", 2, {{"m", "t", 3, false, "FAILED", 5, 4, 2, "why", {{"topics", "3"}}}}},
                bytes("00 00 05 'host' 00 00 00 02 02 02 'm' 02 't' 00 00 00 03 00 07 'FAILED' 00 00 00 00 00 00 00 05 00 00 00 00 00 00 00 04"
-                     " 00 00 00 02 04 'why' 00"));
+                     " 00 00 00 02 04 'why' 02 07 'topics' 02 '3' 00"));
 }
 
 TEST_CASE("records are printed for people", "[state_records]") {

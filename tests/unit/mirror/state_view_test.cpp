@@ -45,6 +45,9 @@ TEST_CASE("the state view lists one kind of one mirror", "[state_view]") {
   put(view, 4, mirror_key{"m"}, {"c", 0});
   put(view, 5, open_slot_key{{"m", some_topic(1), 0}, 1}, {source_pid{5}, 6, 0, 0});
 
+  CHECK(view.list_all<mirror_topic_key>().size() == 4);
+  CHECK(view.list_all<mirror_key>().size() == 1);
+  CHECK(view.list_all<report_key>().empty());
   const auto topics = view.list<mirror_topic_key>("m");
   REQUIRE(topics.size() == 2);
   CHECK(topics[0].first.destination_topic == some_topic(1));
