@@ -55,6 +55,7 @@ void partition_mirror::want(core::desired_state desired) {
 void partition_mirror::allow_mirroring(partition_options options) {
   allowed_ = true;
   obstacle_.reset();
+  verdict_.reset();
   if (std::exchange(is_obstructed_, false)) view_.retry_attempt = 0;
   options_ = std::move(options);
   if (options_.fresh) previous_ = {.unclean = false, .issued = {}, .late_until = {}, .open = {}};
@@ -183,6 +184,7 @@ asio::awaitable<result<void>> partition_mirror::pause() {
 
 asio::awaitable<result<void>> partition_mirror::stop() {
   const stop_ports ports{ports_.destination, ports_.producers, ports_.journal, ports_.clock};
+  view_.retry_attempt = std::max(view_.retry_attempt, 0);  // what was FAILED for good is no matter here
   if (ports_.journal.standing().state != core::partition_state::stopping) {
     auto recorded = co_await record_state(core::partition_state::stopping, view_.retry_attempt);
     if (!recorded) co_return recorded;

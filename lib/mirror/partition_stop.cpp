@@ -68,6 +68,11 @@ asio::awaitable<result<stopped_log>> stop_partition(stop_ports ports, stop_circu
   auto log = co_await prove_end(ports.destination, ports.clock, circumstances.unclean || goes_on, circumstances.settle_time);
   if (!log) co_return std::move(log.error());
 
+  if (const auto filled = ports.journal.fill_plan()) {  // readers could see it
+    if (auto trimmed = co_await ports.destination.trim(log->epoch, std::min(*filled, log->end)); !trimmed) co_return std::move(trimmed.error());
+    if (auto cleared = co_await ports.journal.clear_fill_plan(); !cleared) co_return std::move(cleared.error());
+  }
+
   stop_plan plan;
   if (goes_on) {
     plan = *begun;

@@ -129,6 +129,25 @@ TEST_CASE("a late first batch of an idle slot is aborted after the stop", "[stop
   s.run_until(minutes(5), [&] { return s.destination.log().last_stable(s.destination.log().end()) == s.destination.log().end(); });
 }
 
+TEST_CASE("bulk filler is trimmed before a stop ends the log", "[stopping]") {
+  scenario s;
+  s.plain(3'000);
+  s.plain(4);
+  s.source.settle_high_watermark();
+  s.source.move_start(3'000);
+  s.start(true);
+  s.run_until(minutes(1), [&] { return s.destination.log().end() > 0; });
+  REQUIRE(s.state.partition.fill_plan.has_value());
+  s.crash();
+  s.checks.foreign_write();
+  s.want(desired_state::stopped);
+  s.start();
+  s.run_until(minutes(2), [&] { return is_stopped(s); });
+  CHECK_FALSE(s.state.partition.fill_plan.has_value());
+  CHECK(s.destination.log().start() == s.state.partition.stop_plan->mirrored_end);
+  check_stopped(s, 0);
+}
+
 TEST_CASE("a paused partition neither reads nor writes, also after a restart, and goes on where it was", "[stopping]") {
   scenario s;
   open_two_transactions(s);
