@@ -24,7 +24,7 @@ asio::awaitable<result<source_chunk>> kafka_source::fetch(std::int64_t offset) {
     const error& e = chunk.error();
     const bool broker_is_gone = e.code == errc::connection_lost || e.code == errc::unreachable;
     const bool moves = broker_is_gone || (e.code == errc::broker && is_leader_error(e.broker_code));
-    if (!moves || clock_.now() >= until) co_return chunk;
+    if (!moves || in_a_hurry_ || clock_.now() >= until) co_return chunk;
     co_await clock_.sleep(pause_between_leaders);
   }
 }

@@ -18,6 +18,9 @@ class kafka_source final : public source_log {
   asio::awaitable<result<source_bounds>> bounds() override;
   asio::awaitable<result<std::vector<source_producer>>> producers() override;
 
+  // Somebody waits for fetch() to end: it does not follow an election any more.
+  void hurry(bool wanted) { in_a_hurry_ = wanted; }
+
  private:
   asio::awaitable<result<source_chunk>> fetch_once(std::int64_t offset);
 
@@ -26,6 +29,7 @@ class kafka_source final : public source_log {
   clock_port& clock_;
   topic_partition tp_;
   topic_id topic_;
+  bool in_a_hurry_ = false;
 };
 
 }  // namespace mirrord::mirror

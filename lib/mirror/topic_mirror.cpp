@@ -99,7 +99,10 @@ void topic_mirror::want(core::desired_state desired) {
   if (desired != core::desired_state::mirroring) ready_ = false;  // prepared anew before it goes on
   settings_refused_ = false;
   log::info("topic_wanted", {{"mirror", parts_.mirror}, {"topic", name_}, {"mirror.name", parts_.mirror + std::string(core::suffix_of(desired))}});
-  for (const auto& partition : partitions_) partition->mirror.want(desired);
+  for (const auto& partition : partitions_) {
+    partition->source.hurry(desired != core::desired_state::mirroring);
+    partition->mirror.want(desired);
+  }
   run_partitions();
 }
 
@@ -116,7 +119,10 @@ bool topic_mirror::recover() {
 }
 
 void topic_mirror::end() {
-  for (const auto& partition : partitions_) partition->mirror.end();
+  for (const auto& partition : partitions_) {
+    partition->source.hurry(true);
+    partition->mirror.end();
+  }
 }
 
 void topic_mirror::note_failure(error reason) {
