@@ -155,6 +155,16 @@ class SteeringTest(LabTestCase):
         finally:
             self.source.restart(1)
 
+    def test_dump_state_prints_what_is_recorded(self) -> None:
+        topic = self.filled_topic()
+        self.mirrored([topic])
+        self.act("pause", topic)
+        records = self.succeed("--dump-state")
+        self.assertRegex(records, rf"(?m)^MirrorTopic  mirror={self.name} destination_topic=\S+  topic={topic} ")
+        self.assertRegex(records, rf"(?m)^DesiredState  mirror={self.name} topic={topic}  mirror_name={self.name}\.paused ")
+        self.assertRegex(records, rf"(?m)^MirrorPartitionState  mirror={self.name} destination_topic=\S+ partition=0  state=PAUSED ")
+        self.assertRegex(records, rf"(?m)^HandOver  mirror={self.name} .* end_offset=10 ")
+
     def test_list_and_describe_show_mirrors_and_partitions(self) -> None:
         topic = self.create_topic(self.source, partitions=2)
         self.write(self.source, topic, [b"x"] * 3, partition=1)
