@@ -97,8 +97,11 @@ consequence decide_consequence(const error& e) noexcept {
       const error_row* row = row_of(e.broker_code);
       return row ? row->then : count_attempt;
     }
+    case errc::not_found: {  // of the metadata, which tells with which code
+      const error_row* row = e.broker_code == 0 ? nullptr : row_of(e.broker_code);
+      return row ? row->then : count_attempt;
+    }
     case errc::malformed:
-    case errc::not_found:
     case errc::io:
       return count_attempt;
     case errc::unsupported:

@@ -11,7 +11,7 @@
 namespace mirrord::mirror {
 namespace {
 
-constexpr std::int64_t tail_max = 10'000;      // as many transactions as can be open at once, with room
+constexpr std::int64_t tail_max = 500;         // transactions that were open at once, with room; fits into the queue of read_tail
 constexpr std::int32_t reader_lane = 1'000;  // apart from the data's connections
 
 // A batch as far as it matters beyond the last mirrored offset.
@@ -56,12 +56,14 @@ error holds_own_records(const topic_partition& tp, std::int64_t end, const std::
 
 }  // namespace
 
-asio::awaitable<result<std::int64_t>> align(alignment_context context, topic_partition tp, topic_id source_topic) {
+asio::awaitable<result<std::int64_t>> align(alignment_context context, topic_partition tp, topic_id source_topic,
+                                               topic_id destination_topic) {
   auto leader = co_await context.destination.leader_of(tp);
   if (!leader) co_return std::move(leader.error());
   auto end = co_await log_end(context.destination, tp, *leader);
   if (!end || *end == 0) co_return end;
-  const auto known = context.memory.end_of(source_topic, tp.partition);
+  const auto known = context.memory.end_of(source_topic, destination_topic, tp.partition);
+  if (!known && context.memory.failure()) co_return error(*context.memory.failure());
   if (!known) co_return holds_own_records(tp, *end, known);
 
   auto producers = co_await describe_producers(context.destination, tp, *leader);
@@ -85,10 +87,10 @@ asio::awaitable<result<std::int64_t>> align(alignment_context context, topic_par
   const auto executor = co_await asio::this_coro::executor;
   auto own = co_await read_tail(destination, executor, known->offset, *end);
   if (!own) co_return std::move(own.error());
+  if (!std::all_of(own->begin(), own->end(), is_marker)) co_return holds_own_records(tp, *end, known);
   auto theirs = co_await read_tail(source, executor, known->offset, *end);
   if (!theirs) co_return std::move(theirs.error());
-  const bool equal = std::all_of(own->begin(), own->end(), is_marker) && *own == *theirs;
-  if (!equal) co_return holds_own_records(tp, *end, known);
+  if (*own != *theirs) co_return holds_own_records(tp, *end, known);
   co_return end;
 }
 

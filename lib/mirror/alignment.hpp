@@ -24,6 +24,7 @@ struct alignment_context {
 };
 
 // The partition's end on the destination, which is then proved to be a prefix of the source's.
-[[nodiscard]] asio::awaitable<result<std::int64_t>> align(alignment_context context, topic_partition tp, topic_id source_topic);
+[[nodiscard]] asio::awaitable<result<std::int64_t>> align(alignment_context context, topic_partition tp, topic_id source_topic,
+                                                             topic_id destination_topic);
 
 }  // namespace mirrord::mirror

@@ -7,19 +7,26 @@
 namespace mirrord::mirror {
 
 kafka_destination::kafka_destination(asio::any_io_executor executor, client::cluster& cluster, destination_lanes& lanes, write_lease& lease,
-                                     topic_partition tp)
-    : executor_(std::move(executor)), cluster_(cluster), lanes_(lanes), lease_(lease), tp_(std::move(tp)) {}
+                                     topic_partition tp, topic_id topic)
+    : executor_(std::move(executor)), cluster_(cluster), lanes_(lanes), lease_(lease), tp_(std::move(tp)), topic_(topic) {}
+
+bool kafka_destination::is_same_topic() const {
+  const auto* info = cluster_.metadata().find_topic(tp_.topic);
+  return !info || info->error_code != 0 || info->id == topic_;
+}
 
 asio::awaitable<result<destination_epoch>> kafka_destination::lead() {
   term_ = lease_.term();
   auto leader = co_await cluster_.leader_of(tp_);
   if (!leader) co_return std::move(leader.error());
+  if (!is_same_topic()) co_return fail(errc::fenced, fmt::format("destination topic {} was deleted and created anew", tp_.topic));
   leader_ = *leader;
   co_return destination_epoch{leader->epoch};
 }
 
 result<client::leader> kafka_destination::leader_under(destination_epoch epoch) const {
   if (lease_.term() != term_) return fail(errc::fenced, fmt::format("{}: this process was stopped for a while", tp_.text()));
+  if (!is_same_topic()) return fail(errc::fenced, fmt::format("destination topic {} was deleted and created anew", tp_.topic));
   const auto known = cluster_.metadata().find_leader(tp_);
   if (epoch.value != leader_.epoch || (known && known->epoch > epoch.value)) {
     return fail(errc::fenced, fmt::format("{} has a leader with a later epoch than {}", tp_.text(), epoch.value));

@@ -16,7 +16,8 @@ struct destination_lanes {
 
 class kafka_destination final : public destination_log {
  public:
-  kafka_destination(asio::any_io_executor executor, client::cluster& cluster, destination_lanes& lanes, write_lease& lease, topic_partition tp);
+  kafka_destination(asio::any_io_executor executor, client::cluster& cluster, destination_lanes& lanes, write_lease& lease, topic_partition tp,
+                    topic_id topic);
 
   asio::awaitable<result<destination_epoch>> lead() override;
   asio::awaitable<result<std::int64_t>> end_offset(destination_epoch epoch) override;
@@ -28,6 +29,7 @@ class kafka_destination final : public destination_log {
   asio::awaitable<result<void>> trim(destination_epoch epoch, std::int64_t offset) override;
 
  private:
+  [[nodiscard]] bool is_same_topic() const;
   // The leader under `epoch`; errc::fenced when the cluster has told of a later one, or this process has a new term.
   [[nodiscard]] result<client::leader> leader_under(destination_epoch epoch) const;
 
@@ -36,6 +38,7 @@ class kafka_destination final : public destination_log {
   destination_lanes& lanes_;
   write_lease& lease_;
   topic_partition tp_;
+  topic_id topic_;  // a name can come back as another topic
   client::leader leader_;
   std::uint64_t term_ = 0;  // of the write lease, at lead()
 };

@@ -99,9 +99,9 @@ bool mirror_manager::recover(const std::string& topic) {
 }
 
 asio::awaitable<void> mirror_manager::run() {
-  co_await take_up_known_topics();
   while (!ending_) {
     refresh_asked_ = false;
+    co_await take_up_known_topics();
     co_await tend_topics(true);
     auto refreshed = co_await refresh();
     if (!refreshed && !ending_) {
@@ -157,10 +157,12 @@ asio::awaitable<void> mirror_manager::take_up_known_topics() {
   const auto recorded = context_.state.view().list<mirror_topic_key>(settings_.name);
   std::vector<std::string> names;
   for (const auto& [key, value] : recorded) {
+    if (topics_.contains(value.topic)) continue;
     if (filter_.matches(value.topic) || desired_of(value.topic) != core::desired_state::mirroring) names.push_back(value.topic);
   }
   if (names.empty()) co_return;
-  auto looked = co_await context_.destination.refresh(std::vector<std::string>(names));
+  std::vector<std::string> asked = names;
+  auto looked = co_await context_.destination.refresh(std::move(asked));
   if (!looked) {
     log::warn("known_topics_not_taken_up", {{"mirror", settings_.name}, {"error", core::explain(looked.error(), context_.advice)}});
     co_return;
@@ -200,6 +202,10 @@ asio::awaitable<result<void>> mirror_manager::refresh() {
   if (!traits_) {
     if (auto checked = co_await check_clusters(); !checked) co_return checked;
   }
+  for (const auto& [name, topic] : topics_) {
+    topic->want(desired_of(name));
+    topic->compare_with_destination(context_.destination.metadata().find_topic(name));
+  }
   std::vector<std::string> to_prepare;
   for (const auto& [name, info] : source_.metadata().topics()) {
     if (info.error_code != 0 || info.is_internal || !filter_.matches(name)) continue;
@@ -214,7 +220,7 @@ asio::awaitable<result<void>> mirror_manager::refresh() {
     for (std::size_t i = first; i < std::min(first + topics_at_once, to_prepare.size()); ++i) preparing.spawn(prepare_and_run(to_prepare[i]));
     (void)co_await preparing.join();
   }
-  for (const auto& [name, topic] : topics_) topic->compare_with(source_.metadata().find_topic(name));
+  for (const auto& [name, topic] : topics_) topic->compare_with_source(source_.metadata().find_topic(name));
   co_return result<void>{};
 }
 
@@ -226,7 +232,7 @@ asio::awaitable<void> mirror_manager::read_source_memory() {
                                          {"action", "grant Read on __mirror_state of the source, if topics are to be mirrored back"}});
   }
   memory_failed_ = !memory;
-  memory_ = memory ? std::move(*memory) : source_memory();
+  memory_ = memory ? std::move(*memory) : source_memory::unreadable(std::move(memory.error()));
 }
 
 void mirror_manager::note_missing_topics() {
@@ -244,9 +250,17 @@ asio::awaitable<void> mirror_manager::prepare_and_run(std::string name) {
   topic_mirror& topic = topic_at(name);
   preparation_context preparation{source_, *source_admin_, context_.destination, context_.destination_admin, context_.state, context_.clock,
                                   context_.random, memory_, settings_.name, context_.configuration.topic_replication_factor, *traits_};
+  const std::uint64_t wishes = topic.wishes();
   auto prepared = co_await prepare_topic(std::move(preparation), name);
-  if (!prepared) topic.note_failure(std::move(prepared.error()));
-  else if (!ending_ && desired_of(name) == core::desired_state::mirroring) topic.run(std::move(*prepared));
+  if (ending_) co_return;
+  if (topic.wishes() != wishes) {
+    // It was paused or stopped meanwhile, and perhaps started again: what was prepared may not fit any more.
+    refresh_asked_ = true;
+    if (prepared) topic.take_up(prepared->destination_topic, prepared->source_topic, prepared->partitions);
+    co_return;
+  }
+  if (prepared) co_await topic.run(std::move(*prepared));
+  else topic.note_failure(std::move(prepared.error()));
 }
 
 mirror_view mirror_manager::view() const {

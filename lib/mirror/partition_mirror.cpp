@@ -19,11 +19,18 @@ constexpr std::uint32_t quiet_attempts = 10;       // passing errors in a row be
 constexpr auto new_leader_pause_max = 300ms;
 constexpr auto change_check_interval = 200ms;      // a waiting partition notices a new wish within this
 constexpr auto late_check_pause_min = 1s;          // for transactions that come late after STOPPED
+constexpr auto late_check_pause_max = 20s;
 
 // What a leader answers that was elected just now: it has not heard of its own epoch yet, or its followers have not come.
 // However long the outage was, this is over in a moment.
 bool is_new_leader_error(const error& e) {
   return e.code == errc::broker && (is(e.broker_code, kafka_error::unknown_leader_epoch) || is(e.broker_code, kafka_error::offset_not_available));
+}
+
+// What was wanted when it failed in that state.
+core::desired_state wish_of(core::partition_state failed_in) {
+  if (failed_in == core::partition_state::stopping) return core::desired_state::stopped;
+  return failed_in == core::partition_state::pausing ? core::desired_state::paused : core::desired_state::mirroring;
 }
 
 }  // namespace
@@ -76,12 +83,14 @@ void partition_mirror::recover() {
   if (view_.state != core::partition_state::failed) return;
   view_.retry_attempt = 0;
   backoff_.succeeded();
+  allowed_ = false;  // the topic is prepared first: it may have been deleted, as its error says
   changed();
 }
 
 void partition_mirror::changed() {
   interrupted_ = true;
-  round_may_end_ = ending_ || verdict_ || desired_ != core::desired_state::mirroring;
+  // Stays until the round has ended: it may have left a plan half-way, and must not go on.
+  if (ending_ || verdict_ || desired_ != core::desired_state::mirroring) round_may_end_ = true;
   changed_.notify();
 }
 
@@ -101,7 +110,7 @@ asio::awaitable<void> partition_mirror::run() {
     if (previous_.unclean) previous_.late_until = ports_.clock.now() + options_.late_request_time;
   }
   std::optional<core::desired_state> failed_for;  // what was wanted when the partition failed for good
-  if (is_failed_for_good()) failed_for = desired_;
+  if (is_failed_for_good()) failed_for = wish_of(ports_.journal.standing().failed_in);
   while (!ending_ && ports_.lease.term() == term_) {
     interrupted_ = false;
     const core::desired_state wanted = desired_;  // it can change while something is awaited
@@ -117,7 +126,6 @@ asio::awaitable<void> partition_mirror::run() {
     const bool rests = next == core::partition_state::paused || next == core::partition_state::stopped;
     if (mirrors && verdict_) {
       const error reason = *std::exchange(verdict_, std::nullopt);
-      round_may_end_ = false;
       co_await fail_for_good(reason, next);
       failed_for = wanted;
       continue;
@@ -158,7 +166,8 @@ asio::awaitable<result<void>> partition_mirror::mirror(core::partition_state nex
     auto recorded = co_await record_state(next, view_.retry_attempt);
     if (!recorded) co_return recorded;
   }
-  if (view_.state != core::partition_state::failed) view_.state = core::partition_state::preparing;
+  view_.state = core::partition_state::preparing;
+  round_may_end_ = ending_ || verdict_ || desired_ != core::desired_state::mirroring;
   partition_round round(executor_, id_, ports_, options_, view_, round_may_end_);
   auto ended = co_await round.run(previous_);
   if (round.made_progress()) backoff_.succeeded();
@@ -190,14 +199,15 @@ asio::awaitable<result<void>> partition_mirror::stop() {
     if (!recorded) co_return recorded;
   }
   view_.state = core::partition_state::stopping;
-  stop_circumstances circumstances{id_.text(), previous_.unclean, -1, view_.last_source_epoch, options_.settle_time};
-  if (previous_.unclean && !previous_.issued) circumstances.highest_sent_epoch = ports_.producers.inherited_epoch();
+  stop_circumstances circumstances{id_.text(), previous_.unclean, stop_epoch_, view_.last_source_epoch, previous_.issued, options_.settle_time};
+  if (previous_.unclean && !previous_.issued && stop_epoch_ < 0) circumstances.highest_sent_epoch = ports_.producers.inherited_epoch();
   if (previous_.issued) {
     for (const issued_write& write : previous_.issued->since) circumstances.highest_sent_epoch = std::max(circumstances.highest_sent_epoch, write.epoch);
   }
   auto stopped = co_await stop_partition(ports, std::move(circumstances));
   // Whatever it sent, its plan tells the next try about it.
   previous_ = {};
+  stop_epoch_ = ports_.producers.epoch();
   if (!stopped) co_return std::move(stopped.error()).within(fmt::format("stop {}", id_.text()));
   view_.destination_end = stopped->end;
   if (auto recorded = co_await record_state(core::partition_state::stopped, 0); !recorded) co_return recorded;
@@ -214,9 +224,12 @@ asio::awaitable<result<void>> partition_mirror::stop() {
 asio::awaitable<void> partition_mirror::abort_late() {
   const stop_ports ports{ports_.destination, ports_.producers, ports_.journal, ports_.clock};
   const auto until = ports_.clock.now() + 2 * options_.late_request_time;
-  for (clock_port::duration pause = late_check_pause_min; !ending_ && desired_ == core::desired_state::stopped; pause *= 2) {
+  const auto given_up = until + options_.late_request_time;  // the topic is gone, or has no leader
+  clock_port::duration pause = late_check_pause_min;
+  while (!ending_ && desired_ == core::desired_state::stopped && ports_.clock.now() < given_up) {
     interrupted_ = false;
-    co_await wait(std::min<clock_port::duration>(pause, std::max(clock_port::duration{}, until - ports_.clock.now())));
+    co_await wait(pause);
+    pause = std::min<clock_port::duration>(2 * pause, late_check_pause_max);
     if (ports_.lease.term() != term_) co_return;
     auto aborted = co_await abort_late_transactions(ports);
     if (!aborted) {

@@ -130,6 +130,7 @@ class partition_mirror {
   partition_view view_;
   previous_writer previous_;
   std::uint64_t term_ = 0;  // of the write lease
+  std::int16_t stop_epoch_ = -1;  // of the markers that an earlier try of a stop may have sent
   core::desired_state desired_ = core::desired_state::mirroring;
   std::optional<error> verdict_;   // of give_up(), not carried out yet
   std::optional<error> obstacle_;  // of not_ready(), not shown yet

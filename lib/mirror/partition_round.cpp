@@ -36,6 +36,7 @@ asio::awaitable<result<void>> partition_round::run(previous_writer& previous) {
   const take_over_ports taking{ports_.source, ports_.destination, ports_.producers, ports_.journal, ports_.clock};
   auto position = co_await take_over(taking, previous, options_.settle_time);
   if (!position) co_return std::move(position.error()).within(fmt::format("take over {}", id_.text()));
+  previous.end_proved = true;
   if (ports_.journal.hand_over()) {  // used up before anything is written
     if (auto cleared = co_await ports_.journal.clear_hand_over(); !cleared) co_return cleared;
   }

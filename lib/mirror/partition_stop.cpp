@@ -30,6 +30,20 @@ end_marker abort_of(const destination_producer& producer, std::int16_t epoch) {
   return {producer.pid, epoch, false, std::max(0, producer.coordinator_epoch)};
 }
 
+// Where the mirrored log ends: what others wrote behind it is not the source's. Too low does no harm: a failback then says
+// that it cannot vouch for the rest.
+asio::awaitable<result<std::int64_t>> find_own_end(stop_ports ports, const proved_end& log, std::optional<issued_writes> issued) {
+  if (const auto left_at = ports.journal.hand_over()) co_return std::min(*left_at, log.end);
+  if (issued) co_return check_issued(log, *issued) ? log.end : std::min(issued->confirmed_end, log.end);
+  if (log.end <= log.start) co_return log.end;
+  auto read = co_await ports.destination.read(log.epoch, log.end - 1);
+  if (!read) co_return std::move(read.error());
+  auto last = wire::batch_cursor(read->records).next();
+  if (!last) co_return std::move(last.error());
+  const bool is_own = !*last || ports.producers.index_of(destination_pid{(*last)->header.producer_id});
+  co_return is_own ? log.end : std::int64_t{0};
+}
+
 asio::awaitable<result<stop_plan>> make_plan(stop_ports ports, const proved_end& log, const stop_circumstances& circumstances) {
   stop_plan plan;
   plan.mirrored_end = log.end;
@@ -43,8 +57,9 @@ asio::awaitable<result<stop_plan>> make_plan(stop_ports ports, const proved_end&
                                              {"first_offset", *producer.open_since}, {"action", "end it at its producer"}});
     }
   }
-  // Recorded when the partition was FAILED for somebody else's write: what follows it is not the source's.
-  const std::int64_t own_end = std::min(ports.journal.hand_over().value_or(log.end), log.end);
+  auto own = co_await find_own_end(ports, log, circumstances.issued);
+  if (!own) co_return std::move(own.error());
+  const std::int64_t own_end = *own;
   if (own_end < log.end) {
     log::warn("foreign_records_kept", {{"partition", circumstances.partition}, {"mirrored_end", own_end}, {"log_end", log.end}});
   }
@@ -77,7 +92,8 @@ asio::awaitable<result<stopped_log>> stop_partition(stop_ports ports, stop_circu
   if (goes_on) {
     plan = *begun;
     // A marker of an earlier try that is still on its way comes under a lower epoch from here on.
-    const std::int16_t seen = highest_epoch(own_producers(ports.producers, log->producers, false), circumstances.highest_sent_epoch);
+    const std::int16_t sent = std::max(plan.reset_epoch, circumstances.highest_sent_epoch);
+    const std::int16_t seen = highest_epoch(own_producers(ports.producers, log->producers, false), sent);
     if (auto raised = co_await ports.producers.raise_above(seen); !raised) co_return std::move(raised.error());
   } else {
     auto made = co_await make_plan(ports, *log, circumstances);

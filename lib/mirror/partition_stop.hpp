@@ -9,9 +9,11 @@
 #pragma once
 
 #include "mirror/ports.hpp"
+#include "mirror/take_over.hpp"
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace mirrord::mirror {
@@ -28,6 +30,7 @@ struct stop_circumstances {
   bool unclean = true;                   // the previous writer may have something under way,
   std::int16_t highest_sent_epoch = -1;  // under this producer epoch at most
   std::int32_t last_source_epoch = -1;   // newest source leader epoch that was mirrored; -1: not known
+  std::optional<issued_writes> issued;   // what this process wrote, where it did
   std::chrono::milliseconds settle_time{1'000};
 };
 

@@ -14,6 +14,12 @@ source_memory::source_memory(state_view view, const std::string& destination_clu
   }
 }
 
+source_memory source_memory::unreadable(error failure) {
+  source_memory memory;
+  memory.failure_ = std::move(failure);
+  return memory;
+}
+
 asio::awaitable<result<source_memory>> source_memory::read(asio::any_io_executor executor, client::cluster& source, std::string destination_cluster_id) {
   const std::string topic = state_topic_name;
   std::vector<std::string> named{topic};
@@ -56,9 +62,11 @@ std::string source_memory::copied_by(const std::string& topic, topic_id source_t
   return {};
 }
 
-std::optional<source_memory::mirrored_end> source_memory::end_of(topic_id source_topic, std::int32_t partition) const {
+std::optional<source_memory::mirrored_end> source_memory::end_of(topic_id source_topic, topic_id destination_topic, std::int32_t partition) const {
   std::optional<mirrored_end> furthest;
   for (const std::string& mirror : mirrors_) {
+    const auto copied = view_.find(mirror_topic_key{mirror, source_topic});
+    if (!copied || (!copied->source_topic.is_zero() && copied->source_topic != destination_topic)) continue;  // an earlier topic of that name
     const mirrored_partition of{mirror, source_topic, partition};
     const auto standing = view_.find(partition_state_key{of});
     const auto last = view_.find(last_mirror_epochs_key{of});

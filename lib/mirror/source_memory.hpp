@@ -18,8 +18,10 @@ namespace mirrord::mirror {
 
 class source_memory {
  public:
-  // Remembers nothing: a source without the topic, or one that does not let us read it.
+  // Remembers nothing: a source without the topic.
   source_memory() = default;
+  // The topic is there and could not be read.
+  [[nodiscard]] static source_memory unreadable(error failure);
   source_memory(state_view view, const std::string& destination_cluster_id);
 
   // Reads the topic from its beginning to the end that it has now.
@@ -34,10 +36,13 @@ class source_memory {
     std::int64_t offset = 0;  // end of what was mirrored from our destination
   };
 
-  // The furthest of the mirrors there that are STOPPED.
-  [[nodiscard]] std::optional<mirrored_end> end_of(topic_id source_topic, std::int32_t partition) const;
+  // The furthest of the mirrors there that have copied our topic and are STOPPED.
+  [[nodiscard]] std::optional<mirrored_end> end_of(topic_id source_topic, topic_id destination_topic, std::int32_t partition) const;
+
+  [[nodiscard]] const std::optional<error>& failure() const noexcept { return failure_; }
 
  private:
+  std::optional<error> failure_;
   state_view view_;
   std::vector<std::string> mirrors_;  // those that read from our destination
 };

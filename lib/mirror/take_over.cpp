@@ -4,7 +4,6 @@
 #include "core/last_record.hpp"
 #include "core/sequence.hpp"
 #include "mirror/lost_endings.hpp"
-#include "mirror/prove_end.hpp"
 
 #include <fmt/format.h>
 
@@ -14,26 +13,9 @@ namespace mirrord::mirror {
 namespace {
 
 constexpr std::int64_t lost_producer_base = -2;  // no producer has a negative id; -1 stands for none
+constexpr int source_end_checks = 5;             // a new leader's high watermark may lag for a moment
+constexpr auto source_end_check_pause = std::chrono::seconds(1);
 constexpr std::int16_t producer_epoch_max = 32'000;  // int16 on the wire; the rest is left for markers that fence
-
-// Whether the log's end is where our own writes can have brought it.
-result<void> check_issued(const proved_end& log, const issued_writes& issued) {
-  if (log.end <= issued.confirmed_end) return {};  // below it: the destination lost its tail, and the source still has it
-  const auto foreign = [&] {
-    return fail(errc::foreign_write, fmt::format("the destination's log ends at offset {}, which our writes from offset {} on do not explain: "
-                                                 "somebody else wrote to it", log.end, issued.confirmed_end));
-  };
-  for (const issued_write& write : issued.since) {
-    if (write.in_parts && write.base_offset < log.end && log.end <= write.next_offset) return {};
-    if (write.next_offset != log.end) continue;
-    const auto found = std::find_if(log.producers.begin(), log.producers.end(), [&](const auto& p) { return p.pid == write.pid; });
-    if (found == log.producers.end()) return {};  // forgotten: producer state expires by the time of its records
-    if (write.last_sequence && (found->epoch != write.epoch || found->last_sequence != *write.last_sequence)) continue;
-    if (!write.last_sequence && found->open_since) continue;
-    return {};
-  }
-  return foreign();
-}
 
 // The source's batch that holds `offset`, by its header; none when it has no such batch any more. An answer that says
 // nothing (throttled, or a new leader that lags) is a passing error.
@@ -63,21 +45,34 @@ asio::awaitable<result<std::optional<wire::batch_header>>> find_transactional_ba
   co_return header;
 }
 
-// Somebody may have written between the end of an unclean owner and now: then the last record is not the source's.
+// Somebody may have written between the end of an unclean owner and now: then the last record is neither ours nor the
+// source's.
 asio::awaitable<result<void>> check_last_record(take_over_ports ports, const proved_end& log) {
   if (log.end <= log.start || ports.journal.fill_plan()) co_return result<void>{};
   const std::int64_t offset = log.end - 1;
+  auto copy = co_await ports.destination.read(log.epoch, offset);
+  if (!copy) co_return std::move(copy.error());
+  auto last = wire::batch_cursor(copy->records).next();
+  if (!last) co_return std::move(last.error());
+  if (!*last || ports.producers.index_of(destination_pid{(*last)->header.producer_id})) co_return result<void>{};
+
   auto bounds = co_await ports.source.bounds();
   if (!bounds) co_return std::move(bounds.error());
-  // Nothing to compare with; a destination that is longer than the source is found by who aligns them.
-  if (offset < bounds->start || offset >= bounds->high_watermark) co_return result<void>{};
+  for (int check = 0; offset >= bounds->high_watermark; ++check) {
+    if (check == source_end_checks) {
+      co_return fail(errc::diverged, fmt::format("the destination's log ends at offset {}, the source's already at {}, and the last record is not of this mirror",
+                                                 log.end, bounds->high_watermark));
+    }
+    co_await ports.clock.sleep(source_end_check_pause);
+    bounds = co_await ports.source.bounds();
+    if (!bounds) co_return std::move(bounds.error());
+  }
+  if (offset < bounds->start) co_return result<void>{};  // nothing to compare with
   auto original = co_await ports.source.fetch(offset);
   if (!original) co_return std::move(original.error());
   if (original->records.empty()) {
     co_return broker_failure(code_of(kafka_error::offset_not_available), fmt::format("the source does not hand out offset {} now", offset));
   }
-  auto copy = co_await ports.destination.read(log.epoch, offset);
-  if (!copy) co_return std::move(copy.error());
   auto difference = core::compare_at(offset, original->records, copy->records);
   if (!difference) co_return std::move(difference.error());
   if (difference->empty()) co_return result<void>{};
@@ -148,6 +143,24 @@ asio::awaitable<result<void>> restore_unknown(take_over_ports ports, std::vector
 
 }  // namespace
 
+result<void> check_issued(const proved_end& log, const issued_writes& issued) {
+  if (log.end <= issued.confirmed_end) return {};  // below it: the destination lost its tail, and the source still has it
+  const auto foreign = [&] {
+    return fail(errc::foreign_write, fmt::format("the destination's log ends at offset {}, which our writes from offset {} on do not explain: "
+                                                 "somebody else wrote to it", log.end, issued.confirmed_end));
+  };
+  for (const issued_write& write : issued.since) {
+    if (write.in_parts && write.base_offset < log.end && log.end <= write.next_offset) return {};
+    if (write.next_offset != log.end) continue;
+    const auto found = std::find_if(log.producers.begin(), log.producers.end(), [&](const auto& p) { return p.pid == write.pid; });
+    if (found == log.producers.end()) return {};  // forgotten: producer state expires by the time of its records
+    if (write.last_sequence && (found->epoch != write.epoch || found->last_sequence != *write.last_sequence)) continue;
+    if (!write.last_sequence && found->open_since) continue;
+    return {};
+  }
+  return foreign();
+}
+
 asio::awaitable<result<proved_position>> take_over(take_over_ports ports, const previous_writer& previous, std::chrono::milliseconds settle_time) {
   auto reading = co_await prove_end(ports.destination, ports.clock, previous.unclean, settle_time);
   if (!reading) co_return std::move(reading.error());
@@ -161,7 +174,8 @@ asio::awaitable<result<proved_position>> take_over(take_over_ports ports, const 
     if (auto ours = check_issued(*reading, *previous.issued); !ours) co_return std::move(ours.error());
   }
 
-  if (previous.unclean && !previous.issued) {
+  const bool is_cut = previous.issued && reading->end < previous.issued->confirmed_end;
+  if (previous.unclean && (!previous.end_proved || is_cut)) {
     if (auto same = co_await check_last_record(ports, *reading); !same) co_return std::move(same.error());
   }
 

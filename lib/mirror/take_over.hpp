@@ -4,6 +4,7 @@
 
 #include "core/producer_slots.hpp"
 #include "mirror/ports.hpp"
+#include "mirror/prove_end.hpp"
 
 #include <cstdint>
 #include <map>
@@ -50,12 +51,16 @@ struct issued_writes {
 // What is known about whoever wrote here before.
 struct previous_writer {
   bool unclean = true;  // it may still have requests under way; it is then shut out by a raised producer epoch
+  bool end_proved = false;  // this process has seen that the log's end is the mirror's own
   std::optional<issued_writes> issued;  // what it sent, where it was in this process
   clock_port::duration late_until{};  // until then something that it sent may still arrive
   // Open transactions as it knew them. More than are open does no harm: one counts only where the destination shows the
   // same slot open since the same offset.
   std::vector<remembered_open_slot> open;
 };
+
+// errc::foreign_write unless the log's end is where these writes can have brought it.
+[[nodiscard]] result<void> check_issued(const proved_end& log, const issued_writes& issued);
 
 struct take_over_ports {
   source_log& source;

@@ -12,14 +12,17 @@
 namespace mirrord::mirror {
 namespace {
 
+using namespace std::chrono_literals;
 using core::partition_state;
+
+constexpr auto end_check_interval = 20ms;
 
 }  // namespace
 
 struct topic_mirror::running_partition {
   running_partition(const mirror_parts& parts, const topic_partition& tp, topic_id source_topic, mirrored_partition id, partition_options options)
       : source(parts.source, parts.fetch_lanes, parts.context.clock, tp, source_topic),
-        destination(parts.context.executor, parts.context.destination, parts.lanes, parts.context.lease, tp),
+        destination(parts.context.executor, parts.context.destination, parts.lanes, parts.context.lease, tp, id.destination_topic),
         journal(parts.context.state, parts.context.clock, std::move(id), parts.context.instance),
         mirror(parts.context.executor, tp, {source, destination, parts.pool, journal, parts.context.clock, parts.context.random, parts.context.lease},
                std::move(options)) {}
@@ -36,15 +39,17 @@ topic_mirror::topic_mirror(mirror_parts parts, std::string name) : parts_(parts)
 topic_mirror::~topic_mirror() = default;
 
 void topic_mirror::take_up(topic_id destination_topic, topic_id source_topic, std::int32_t partitions) {
+  if (!partitions_.empty() && destination_topic_ != destination_topic) return;  // those of the old topic have to end first
   open_partitions(destination_topic, source_topic, partitions);
   run_partitions();
 }
 
-void topic_mirror::run(prepared_topic prepared) {
+asio::awaitable<void> topic_mirror::run(prepared_topic prepared) {
+  if (destination_topic_ != prepared.destination_topic) co_await retire_partitions();
   last_error_.reset();
+  gave_up_ = false;
   prepared_ = std::move(prepared);
   ready_ = true;
-  if (destination_topic_ != prepared_.destination_topic) retire_partitions();
   open_partitions(prepared_.destination_topic, prepared_.source_topic, prepared_.partitions);
   const partition_options allowed = options();
   for (const auto& partition : partitions_) partition->mirror.allow_mirroring(allowed);
@@ -52,13 +57,22 @@ void topic_mirror::run(prepared_topic prepared) {
   log::info("topic_mirroring", {{"mirror", parts_.mirror}, {"topic", name_}, {"partitions", partitions_.size()}});
 }
 
-// The destination topic was deleted and made anew: what is recorded and running belongs to the old one.
-void topic_mirror::retire_partitions() {
-  for (auto& partition : partitions_) {
+// The destination topic was deleted and made anew: what is recorded and running belongs to the old one. Requests go by the
+// topic's name, so nothing new may begin before the old has ended.
+asio::awaitable<void> topic_mirror::retire_partitions() {
+  std::vector<std::unique_ptr<running_partition>> retired;
+  retired.swap(partitions_);
+  for (const auto& partition : retired) {
+    partition->source.hurry(true);
     partition->mirror.end();
-    retired_.push_back(std::move(partition));
   }
-  partitions_.clear();
+  const auto still_runs = [](const auto& partition) { return partition->runs; };
+  while (std::any_of(retired.begin(), retired.end(), still_runs)) co_await parts_.context.clock.sleep(end_check_interval);
+}
+
+asio::awaitable<void> topic_mirror::run_to_end(running_partition& partition) {
+  co_await partition.mirror.run();
+  partition.runs = false;
 }
 
 void topic_mirror::open_partitions(topic_id destination_topic, topic_id source_topic, std::int32_t count) {
@@ -75,7 +89,7 @@ void topic_mirror::run_partitions() {
   for (const auto& partition : partitions_) {
     if (partition->runs || (desired_ == core::desired_state::stopped && partition->mirror.view().state == partition_state::stopped)) continue;
     partition->runs = true;
-    parts_.tasks.spawn(partition->mirror.run());
+    parts_.tasks.spawn(run_to_end(*partition));
   }
 }
 
@@ -96,7 +110,11 @@ partition_options topic_mirror::options() const {
 void topic_mirror::want(core::desired_state desired) {
   if (desired == desired_) return;
   desired_ = desired;
-  if (desired != core::desired_state::mirroring) ready_ = false;  // prepared anew before it goes on
+  ++wishes_;
+  if (desired != core::desired_state::mirroring) {
+    ready_ = false;  // prepared anew before it goes on
+    last_error_.reset();
+  }
   settings_refused_ = false;
   log::info("topic_wanted", {{"mirror", parts_.mirror}, {"topic", name_}, {"mirror.name", parts_.mirror + std::string(core::suffix_of(desired))}});
   for (const auto& partition : partitions_) {
@@ -135,10 +153,14 @@ void topic_mirror::note_failure(error reason) {
   last_error_ = std::move(reason);
 }
 
-// A topic that came back under its name is another topic: its records must not follow the old ones.
-void topic_mirror::compare_with(const client::topic_info* source_topic) {
-  if (!ready_ || last_error_) return;
-  if (!source_topic || source_topic->error_code != 0) {
+// A topic that came back under its name is another topic: its records must not follow the old ones. One answer without it
+// can be that of a broker that lags.
+void topic_mirror::compare_with_source(const client::topic_info* source_topic) {
+  if (!ready_ || gave_up_) return;
+  const bool is_there = source_topic && source_topic->error_code == 0;
+  refreshes_without_source_ = is_there ? 0 : refreshes_without_source_ + 1;
+  if (!is_there && refreshes_without_source_ < 2) return;
+  if (!is_there) {
     note_failure(fail(errc::not_found, fmt::format("source topic {} is deleted, or may not be read any more", name_)));
   } else if (!prepared_.source_topic.is_zero() && source_topic->id != prepared_.source_topic) {
     note_failure(fail(errc::diverged, fmt::format("source topic {} was deleted and created again: it was {}, now it is {}", name_,
@@ -146,7 +168,13 @@ void topic_mirror::compare_with(const client::topic_info* source_topic) {
   } else {
     return;
   }
+  gave_up_ = true;
   for (const auto& partition : partitions_) partition->mirror.give_up(*last_error_);
+}
+
+void topic_mirror::compare_with_destination(const client::topic_info* destination_topic) {
+  if (partitions_.empty() || !destination_topic || destination_topic->error_code != 0) return;
+  if (destination_topic->id != destination_topic_) ready_ = false;
 }
 
 bool topic_mirror::may_restore_cleanup_policy() const {

@@ -47,8 +47,8 @@ class topic_mirror {
   // As recorded by an earlier run: enough to pause and to stop it. Its partitions wait for run().
   void take_up(topic_id destination_topic, topic_id source_topic, std::int32_t partitions);
 
-  // The topic is ready: all of its partitions are mirrored.
-  void run(prepared_topic prepared);
+  // The topic is ready: all of its partitions are mirrored. Those of a destination topic that is no more have ended before.
+  asio::awaitable<void> run(prepared_topic prepared);
 
   void want(core::desired_state desired);
   bool recover();
@@ -57,8 +57,13 @@ class topic_mirror {
   // It could not be prepared; told once for each new text.
   void note_failure(error reason);
 
-  // Fails the partitions for good where the source's topic is gone or another one.
-  void compare_with(const client::topic_info* source_topic);
+  // Fails the partitions for good where the source's topic is gone, in two refreshes, or another one.
+  void compare_with_source(const client::topic_info* source_topic);
+  // A destination topic that was made anew is prepared anew.
+  void compare_with_destination(const client::topic_info* destination_topic);
+
+  // How often what is wanted has changed.
+  [[nodiscard]] std::uint64_t wishes() const noexcept { return wishes_; }
 
   // What waits for its partitions: the cleanup policy once the history is copied, the source's own settings once all are
   // STOPPED. Tried again after a failure when `again` is set.
@@ -72,8 +77,9 @@ class topic_mirror {
   struct running_partition;
 
   void open_partitions(topic_id destination_topic, topic_id source_topic, std::int32_t count);
-  void retire_partitions();
+  asio::awaitable<void> retire_partitions();
   void run_partitions();
+  static asio::awaitable<void> run_to_end(running_partition& partition);
   [[nodiscard]] partition_options options() const;
   [[nodiscard]] bool may_restore_cleanup_policy() const;
   [[nodiscard]] bool may_restore_settings() const;
@@ -86,11 +92,13 @@ class topic_mirror {
   prepared_topic prepared_;
   core::desired_state desired_ = core::desired_state::mirroring;
   std::optional<error> last_error_;
+  std::uint64_t wishes_ = 0;
+  int refreshes_without_source_ = 0;
+  bool gave_up_ = false;  // the source's topic is gone or another one
   bool ready_ = false;
   bool policy_refused_ = false;
   bool settings_refused_ = false;
   std::vector<std::unique_ptr<running_partition>> partitions_;  // by partition number
-  std::vector<std::unique_ptr<running_partition>> retired_;     // may still be ending
 };
 
 }  // namespace mirrord::mirror

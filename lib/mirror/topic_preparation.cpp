@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <vector>
 
 namespace mirrord::mirror {
@@ -138,23 +139,34 @@ class preparation {
   }
 
   // Of a topic that this mirror does not know, and of partitions that it has stopped: they may have been written to since.
+  // All are looked at before anything is recorded. The hand-over keeps what comes after from being taken for mirrored.
   asio::awaitable<result<void>> align_partitions(topic_id destination_topic, std::int32_t partitions, bool known) {
+    std::map<std::int32_t, std::int64_t> aligned;
     for (std::int32_t index = 0; index < partitions; ++index) {
       const mirrored_partition of{context_.mirror, destination_topic, index};
-      const auto standing = context_.state.view().find(partition_state_key{of});
-      const auto state = !standing ? core::partition_state::unknown : standing->state == core::partition_state::failed ? standing->previous_state : standing->state;
+      const auto standing = context_.state.view().find(partition_state_key{of}).value_or(partition_state_value{});
+      const auto state = standing.state == core::partition_state::failed ? standing.previous_state : standing.state;
       if (state == core::partition_state::stopping) {
         co_return fail(errc::fenced, fmt::format("{}-{} is being stopped; the topic is mirrored again when that is done", topic_, index));
       }
-      stop_plan_key plan{of};
-      const bool was_stopped = context_.state.view().find(plan).has_value();
+      const bool was_stopped = state == core::partition_state::stopped || context_.state.view().find(stop_plan_key{of}).has_value();
       if (known && !was_stopped) continue;
       alignment_context alignment{context_.source, context_.destination, context_.clock, context_.random, context_.memory};
       topic_partition tp{topic_, index};
-      auto aligned = co_await align(alignment, std::move(tp), prepared_.source_topic);
-      if (!aligned) co_return std::move(aligned.error());
-      if (*aligned > 0) log::info("partition_aligned", {{"mirror", context_.mirror}, {"partition", fmt::format("{}-{}", topic_, index)}, {"end", *aligned}});
-      if (!was_stopped) continue;
+      auto end = co_await align(alignment, std::move(tp), prepared_.source_topic, destination_topic);
+      if (!end) co_return std::move(end.error());
+      aligned.emplace(index, *end);
+    }
+    for (const auto& [index, end] : aligned) {
+      const mirrored_partition of{context_.mirror, destination_topic, index};
+      stop_plan_key plan{of};
+      const bool has_plan = context_.state.view().find(plan).has_value();
+      if (end == 0 && !has_plan) continue;
+      log::info("partition_aligned", {{"mirror", context_.mirror}, {"partition", fmt::format("{}-{}", topic_, index)}, {"end", end}});
+      hand_over_key key{of};
+      hand_over_value value{"alignment", end, context_.clock.wall_ms()};
+      if (auto recorded = co_await context_.state.write(std::move(key), std::move(value)); !recorded) co_return recorded;
+      if (!has_plan) continue;
       if (auto erased = co_await context_.state.erase(std::move(plan)); !erased) co_return erased;
     }
     co_return result<void>{};

@@ -104,6 +104,23 @@ TEST_CASE("a foreign write between a crash and the next start is found before an
   }
 }
 
+TEST_CASE("a foreign write between a crash and the next start is found while the source is idle, and again when a person tries", "[misfortunes]") {
+  scenario s;
+  s.plain(7);
+  s.start(true);
+  s.expect_equal();
+  s.crash();
+  s.checks.foreign_write();
+  s.destination.foreign_append();
+  s.start(false);
+  CHECK(s.expect_failed().code == errc::diverged);
+  s.plain(5);  // the source's end explains the destination's now
+  s.crash();
+  s.start(false);
+  CHECK(s.expect_failed().code == errc::diverged);
+  CHECK(s.destination.log().end() == 8);
+}
+
 TEST_CASE("a foreign write behind a lost answer is not taken for our own", "[misfortunes]") {
   scenario s;
   s.plain(7);

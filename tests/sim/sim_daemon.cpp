@@ -30,8 +30,8 @@ sim_daemon::sim_daemon(sim_clusters& clusters, sim_random random, mirror::partit
 }
 
 void sim_daemon::start(bool recovers) {
-  mirror_.allow_mirroring(options_);
   if (recovers) mirror_.recover();
+  mirror_.allow_mirroring(options_);
   clusters_.trace.add("{}: starts", name_);
   look_at_lease();
   asio::co_spawn(clusters_.clock.context(), mirror_.run(), [this](std::exception_ptr failure) {

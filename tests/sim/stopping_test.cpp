@@ -171,6 +171,47 @@ TEST_CASE("a paused partition neither reads nor writes, also after a restart, an
   CHECK(s.state.partition.standing.state == partition_state::mirroring);
 }
 
+TEST_CASE("a pause that is taken back at once, at any moment, does no harm", "[stopping]") {
+  for (int moment = 0; moment < 60; ++moment) {
+    scenario s;
+    for (int i = 0; i < 10; ++i) s.plain(3);
+    s.start(true);
+    for (int i = 0; i < moment; ++i) s.pass_one_event();
+    for (int i = 0; i < 10; ++i) s.transactional(200 + i, 2);
+    s.want(desired_state::paused);
+    s.pass_one_event();
+    s.want(desired_state::mirroring);
+    s.expect_equal();
+  }
+}
+
+TEST_CASE("a stop of a FAILED partition is carried out after a restart", "[stopping]") {
+  scenario s;
+  const auto found = fail_for_a_foreign_write(s);
+  s.crash();
+  s.want(desired_state::stopped);
+  s.daemons.push_back(std::make_unique<sim_daemon>(s.clusters, sim_random(7), s.options));
+  s.daemon().want(desired_state::stopped);
+  s.daemon().start(false);
+  s.run_until(minutes(2), [&] { return is_stopped(s); });
+  CHECK(s.destination.log().end() == found + 1);
+}
+
+TEST_CASE("a stop behind somebody else's record after a crash does not vouch for it", "[stopping]") {
+  scenario s;
+  s.plain(5);
+  s.start(true);
+  s.expect_equal();
+  s.crash();
+  s.checks.foreign_write();
+  s.destination.foreign_append();
+  s.want(desired_state::stopped);
+  s.start();
+  s.run_until(minutes(2), [&] { return is_stopped(s); });
+  CHECK(s.state.partition.last_mirrored_end == 0);
+  CHECK(s.destination.log().end() == 7);
+}
+
 TEST_CASE("a partition that is FAILED on record stays so over a restart until a person acts", "[stopping]") {
   scenario s;
   const auto found = fail_for_a_foreign_write(s);

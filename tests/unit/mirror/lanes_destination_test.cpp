@@ -21,7 +21,7 @@ struct destination {
       : lanes(std::make_shared<destination_lanes>(destination_lanes{
             {2, [&s, &c](broker_id broker, int index) { return std::make_unique<append_lane>(s.executor(), c, broker, index, "kafka-mirrord-test", 5000ms, s.lease); }},
             {1, [&s, &c](broker_id broker, int index) { return std::make_unique<marker_lane>(s.executor(), c, broker, 2 + index, 5000ms, s.lease); }}})),
-        log(s.executor(), c, *lanes, s.lease, orders_0) {
+        log(s.executor(), c, *lanes, s.lease, orders_0, topic_id{{7}}) {
     s.at_end.push_back([held = lanes]() -> awaitable<void> {
       co_await held->appends.close();
       co_await held->markers.close();
