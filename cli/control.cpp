@@ -133,7 +133,7 @@ asio::awaitable<result<void>> control_session::carry_out() {
   state_epochs before = state_epochs_of(channel_.view(), options_.mirror);
   mirror::request_value request = request_for(action, options_.topics);
   request.exclude = options_.exclude;
-  if (options_.dry_run) request.flags.push_back("dry-run");
+  if (options_.dry_run) request.flags.emplace_back(core::dry_run_flag);
   auto items = co_await channel_.ask(options_.mirror, std::move(request));
   if (!items) co_return std::move(items.error());
   fmt::print(stderr, "{}", failures_text(*items));
@@ -237,13 +237,14 @@ asio::awaitable<bool> control_session::wait_for(std::vector<std::string> names, 
   std::vector<awaited_topic> topics;
   error unreachable;
   while (true) {
-    if (topics.empty() || (aim == core::partition_state::mirroring && progress_of(channel_.view(), options_.mirror, topics, aim, before).unready > 0)) {
+    wait_progress progress = progress_of(channel_.view(), options_.mirror, topics, aim, before);
+    if (topics.empty() || (aim == core::partition_state::mirroring && progress.unready > 0)) {
       std::vector<std::string> asked = names;
       auto found = co_await find_topics(std::move(asked));
       if (found) topics = std::move(*found);
       else unreachable = std::move(found.error());
+      progress = progress_of(channel_.view(), options_.mirror, topics, aim, before);
     }
-    wait_progress progress = progress_of(channel_.view(), options_.mirror, topics, aim, before);
     if (aim == core::partition_state::mirroring && !progress.is_done() && steady_clock::now() >= failures_at) {
       std::vector<std::string> asked = names;
       auto failures = co_await find_topic_failures(std::move(asked));

@@ -2,7 +2,7 @@
 
 #include "base/broker_error.hpp"
 #include "client/deadline.hpp"
-#include "control_text.hpp"
+#include "mirror/control_items.hpp"
 #include "mirror/state_topic.hpp"
 
 #include <fmt/format.h>
@@ -97,7 +97,7 @@ asio::awaitable<result<std::vector<mirror::report_item>>> control_channel::ask(s
   for (auto& [instance, answer] : answers_) {
     for (auto& [part, some] : answer.items) items.insert(items.end(), std::make_move_iterator(some.begin()), std::make_move_iterator(some.end()));
   }
-  sort_items(items);
+  mirror::sort_items(items);
   co_return items;
 }
 

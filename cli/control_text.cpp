@@ -7,7 +7,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <tuple>
 
 namespace mirrord::cli {
 namespace {
@@ -183,12 +182,6 @@ std::string describe_json(const report_items& items) {
 report_items only_failed(report_items items) {
   std::erase_if(items, [](const report_item& item) { return item.ok && item.state != core::name(core::partition_state::failed); });
   return items;
-}
-
-void sort_items(report_items& items) {
-  std::sort(items.begin(), items.end(), [](const report_item& a, const report_item& b) {
-    return std::tie(a.mirror, a.topic, a.partition) < std::tie(b.mirror, b.topic, b.partition);
-  });
 }
 
 }  // namespace mirrord::cli

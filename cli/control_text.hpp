@@ -32,7 +32,4 @@ using report_items = std::vector<mirror::report_item>;
 
 [[nodiscard]] report_items only_failed(report_items items);
 
-// Sorted by mirror, topic, partition.
-void sort_items(report_items& items);
-
 }  // namespace mirrord::cli

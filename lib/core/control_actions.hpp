@@ -20,6 +20,9 @@ inline constexpr control_action all_control_actions[] = {
     control_action::recover, control_action::list, control_action::describe,
 };
 
+// A flag of request records: say what would be done, and do nothing.
+inline constexpr std::string_view dry_run_flag = "dry-run";
+
 // The word of the command line and of request records.
 [[nodiscard]] std::string_view name(control_action action) noexcept;
 [[nodiscard]] std::optional<control_action> control_action_of(std::string_view word) noexcept;

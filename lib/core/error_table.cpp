@@ -93,12 +93,9 @@ consequence decide_consequence(const error& e) noexcept {
       return start_over;
     case errc::unreachable: return wait_for_cluster;
     case errc::authentication_failed: return wait_for_permission;
+    case errc::not_found:  // of the metadata, which tells with which code
     case errc::broker: {
       const error_row* row = row_of(e.broker_code);
-      return row ? row->then : count_attempt;
-    }
-    case errc::not_found: {  // of the metadata, which tells with which code
-      const error_row* row = e.broker_code == 0 ? nullptr : row_of(e.broker_code);
       return row ? row->then : count_attempt;
     }
     case errc::malformed:

@@ -21,9 +21,8 @@ using core::control_effect;
 constexpr auto request_life = 5min;           // nobody waits for an answer any more
 constexpr auto others_answer_within = 2s;     // a daemon that has a mirror answers at once
 constexpr std::size_t topics_changed_at_once = 64;
-constexpr std::string_view dry_run_flag = "dry-run";
 
-bool is_dry_run(const request_value& request) { return std::find(request.flags.begin(), request.flags.end(), dry_run_flag) != request.flags.end(); }
+bool is_dry_run(const request_value& request) { return std::find(request.flags.begin(), request.flags.end(), core::dry_run_flag) != request.flags.end(); }
 
 std::string done_word(const core::control_decision& decision) {
   if (decision.effect == control_effect::recover) return "tried again";
@@ -234,19 +233,23 @@ std::map<std::string, topic_view> control_desk::topics_of(const mirror_manager& 
     std::string name = topic.topic;
     topics.emplace(std::move(name), std::move(topic));
   }
+  std::map<topic_id, topic_view*> recorded_only;  // by the destination's id; map entries stay where they are
   for (const auto& [key, value] : context_.state.view().list<mirror_topic_key>(mirror.name())) {
     const auto desired = mirror.desired_of(value.topic);
     if (topics.contains(value.topic) || (desired == core::desired_state::mirroring && mirror.verdict_on(value.topic) != topic_verdict::included)) continue;
     topic_view& topic = topics[value.topic];
     topic.topic = value.topic;
     topic.desired = desired;
-    for (const auto& [of, recorded] : context_.state.view().list<partition_state_key>(mirror.name())) {
-      if (of.of.destination_topic != key.destination_topic) continue;
-      partition_view& partition = topic.partitions[of.of.partition];
-      partition.state = recorded.state;
-      partition.retry_attempt = recorded.retry_attempt;
-      if (!recorded.error_message.empty()) partition.last_error = fail(errc::recorded, recorded.error_message);
-    }
+    recorded_only.emplace(key.destination_topic, &topic);
+  }
+  if (recorded_only.empty()) return topics;
+  for (const auto& [key, recorded] : context_.state.view().list<partition_state_key>(mirror.name())) {
+    const auto of = recorded_only.find(key.of.destination_topic);
+    if (of == recorded_only.end()) continue;
+    partition_view& partition = of->second->partitions[key.of.partition];
+    partition.state = recorded.state;
+    partition.retry_attempt = recorded.retry_attempt;
+    if (!recorded.error_message.empty()) partition.last_error = fail(errc::recorded, recorded.error_message);
   }
   return topics;
 }

@@ -128,10 +128,14 @@ report_item failed_item(std::string mirror, std::string topic, std::string messa
   return item;
 }
 
-std::vector<report_value> split_report(const std::string& instance, std::vector<report_item> items) {
+void sort_items(std::vector<report_item>& items) {
   std::sort(items.begin(), items.end(), [](const report_item& a, const report_item& b) {
     return std::tie(a.mirror, a.topic, a.partition) < std::tie(b.mirror, b.topic, b.partition);
   });
+}
+
+std::vector<report_value> split_report(const std::string& instance, std::vector<report_item> items) {
+  sort_items(items);
   std::vector<report_value> parts(1);
   std::size_t bytes = 0;
   for (report_item& item : items) {

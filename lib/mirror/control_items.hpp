@@ -40,7 +40,10 @@ inline constexpr std::size_t report_text_max = 1'000;
 
 [[nodiscard]] report_item failed_item(std::string mirror, std::string topic, std::string message);
 
-// Sorted by mirror, topic, partition; at least one part.
+// By mirror, topic, partition.
+void sort_items(std::vector<report_item>& items);
+
+// Sorted; at least one part.
 [[nodiscard]] std::vector<report_value> split_report(const std::string& instance, std::vector<report_item> items);
 
 struct meant_topics {

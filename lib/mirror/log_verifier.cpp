@@ -1,10 +1,11 @@
 #include "mirror/log_verifier.hpp"
 
+#include "mirror/topic_settings.hpp"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 
 namespace mirrord::mirror {
 namespace {
@@ -14,14 +15,6 @@ constexpr std::string_view side_names[] = {"source", "destination"};
 constexpr core::log_side sides[] = {core::log_side::source, core::log_side::destination};
 
 std::string side_name(core::log_side side) { return std::string(side_names[static_cast<std::size_t>(side)]); }
-
-std::int64_t number_of(const client::config_list& configs, std::string_view key, std::int64_t otherwise) {
-  const auto* entry = client::find(configs, key);
-  if (entry == nullptr || !entry->value) return otherwise;
-  std::int64_t number = 0;
-  const auto [end, failure] = std::from_chars(entry->value->data(), entry->value->data() + entry->value->size(), number);
-  return failure == std::errc{} && end == entry->value->data() + entry->value->size() ? number : otherwise;
-}
 
 error no_such_topic(const std::string& topic, const std::string& cluster) {
   return fail(errc::not_found, fmt::format("topic {} does not exist on the {}, or may not be described there", topic, cluster));
@@ -134,8 +127,7 @@ asio::awaitable<result<log_verifier::topic_policy>> log_verifier::read_policy(st
     const auto until = std::chrono::steady_clock::now() + clusters_[side]->settings().request_timeout;
     auto configs = co_await admins_[side]->describe_topic_configs(topic, until);
     if (!configs) co_return std::move(configs.error());
-    const auto* cleanup = client::find(*configs, "cleanup.policy");
-    if (cleanup != nullptr && cleanup->value && cleanup->value->find("compact") != std::string::npos) policy.compacted = true;
+    if (value_of(*configs, "cleanup.policy").find("compact") != std::string::npos) policy.compacted = true;
     policy.tombstones_expire_before[side] = clock_.wall_ms() - number_of(*configs, "delete.retention.ms", 0);
   }
   co_return policy;

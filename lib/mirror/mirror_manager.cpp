@@ -227,11 +227,10 @@ asio::awaitable<result<void>> mirror_manager::refresh() {
 // Without it only topics that hold data already are refused.
 asio::awaitable<void> mirror_manager::read_source_memory() {
   auto memory = co_await source_memory::read(context_.executor, source_, context_.destination.metadata().cluster_id());
-  if (!memory && !memory_failed_) {
+  if (!memory && !memory_.failure()) {
     log::warn("source_memory_not_read", {{"mirror", settings_.name}, {"error", core::explain(memory.error(), context_.advice)},
                                          {"action", "grant Read on __mirror_state of the source, if topics are to be mirrored back"}});
   }
-  memory_failed_ = !memory;
   memory_ = memory ? std::move(*memory) : source_memory::unreadable(std::move(memory.error()));
 }
 

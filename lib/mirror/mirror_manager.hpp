@@ -90,7 +90,6 @@ class mirror_manager {
   kafka_producer_pool pool_;
   std::map<std::string, std::unique_ptr<topic_mirror>> topics_;
   source_memory memory_;
-  bool memory_failed_ = false;
   std::set<std::string> missing_topics_;  // named in topics.include, but not on the source
   std::optional<destination_traits> traits_;
   std::optional<error> last_error_;

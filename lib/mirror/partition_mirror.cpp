@@ -104,11 +104,7 @@ bool partition_mirror::is_failed_for_good() const noexcept { return view_.state 
 
 asio::awaitable<void> partition_mirror::run() {
   term_ = ports_.lease.term();
-  // A recorded hand-over says that the previous owner left nothing under way; a topic made just now has had no owner.
-  if (!options_.fresh) {
-    previous_.unclean = !ports_.journal.hand_over();
-    if (previous_.unclean) previous_.late_until = ports_.clock.now() + options_.late_request_time;
-  }
+  if (!options_.fresh) expect_previous_owner();  // a topic made just now has had none
   std::optional<core::desired_state> failed_for;  // what was wanted when the partition failed for good
   if (is_failed_for_good()) failed_for = wish_of(ports_.journal.standing().failed_in);
   while (!ending_ && ports_.lease.term() == term_) {
@@ -174,9 +170,14 @@ asio::awaitable<result<void>> partition_mirror::mirror(core::partition_state nex
   if (!ended) co_return ended;
   options_.fresh = false;  // somebody may read it from now on
   previous_ = {};
+  expect_previous_owner();
+  co_return ended;
+}
+
+// A recorded hand-over says that the previous owner left nothing under way.
+void partition_mirror::expect_previous_owner() {
   previous_.unclean = !ports_.journal.hand_over();
   if (previous_.unclean) previous_.late_until = ports_.clock.now() + options_.late_request_time;
-  co_return ended;
 }
 
 asio::awaitable<result<void>> partition_mirror::pause() {
@@ -200,9 +201,8 @@ asio::awaitable<result<void>> partition_mirror::stop() {
   }
   view_.state = core::partition_state::stopping;
   stop_circumstances circumstances{id_.text(), previous_.unclean, stop_epoch_, view_.last_source_epoch, previous_.issued, options_.settle_time};
-  if (previous_.unclean && !previous_.issued && stop_epoch_ < 0) circumstances.highest_sent_epoch = ports_.producers.inherited_epoch();
-  if (previous_.issued) {
-    for (const issued_write& write : previous_.issued->since) circumstances.highest_sent_epoch = std::max(circumstances.highest_sent_epoch, write.epoch);
+  if (previous_.unclean || previous_.issued) {
+    circumstances.highest_sent_epoch = std::max(stop_epoch_, highest_sent_epoch(previous_, ports_.producers));
   }
   auto stopped = co_await stop_partition(ports, std::move(circumstances));
   // Whatever it sent, its plan tells the next try about it.

@@ -120,6 +120,7 @@ class partition_mirror {
   // Ends early when what is wanted changes.
   asio::awaitable<void> wait(clock_port::duration length);
   [[nodiscard]] bool is_failed_for_good() const noexcept;
+  void expect_previous_owner();
   void follow_standing(const partition_standing& standing);
   void changed();
 

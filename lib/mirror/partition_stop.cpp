@@ -11,19 +11,13 @@
 namespace mirrord::mirror {
 namespace {
 
-// The producers of this mirror's pool that the log shows, slots with an open transaction only where asked for.
-std::vector<destination_producer> own_producers(const producer_pool& pool, const std::vector<destination_producer>& all, bool open_only) {
-  std::vector<destination_producer> own;
+// The producers of this mirror's pool with a transaction open.
+std::vector<destination_producer> open_own_producers(const producer_pool& pool, const std::vector<destination_producer>& all) {
+  std::vector<destination_producer> open;
   for (const destination_producer& producer : all) {
-    if (open_only && !producer.open_since) continue;
-    if (pool.index_of(producer.pid)) own.push_back(producer);
+    if (producer.open_since && pool.index_of(producer.pid)) open.push_back(producer);
   }
-  return own;
-}
-
-std::int16_t highest_epoch(const std::vector<destination_producer>& producers, std::int16_t highest = -1) {
-  for (const destination_producer& producer : producers) highest = std::max(highest, producer.epoch);
-  return highest;
+  return open;
 }
 
 end_marker abort_of(const destination_producer& producer, std::int16_t epoch) {
@@ -36,12 +30,9 @@ asio::awaitable<result<std::int64_t>> find_own_end(stop_ports ports, const prove
   if (const auto left_at = ports.journal.hand_over()) co_return std::min(*left_at, log.end);
   if (issued) co_return check_issued(log, *issued) ? log.end : std::min(issued->confirmed_end, log.end);
   if (log.end <= log.start) co_return log.end;
-  auto read = co_await ports.destination.read(log.epoch, log.end - 1);
-  if (!read) co_return std::move(read.error());
-  auto last = wire::batch_cursor(read->records).next();
+  auto last = co_await read_last_batch(ports.destination, ports.producers, log);
   if (!last) co_return std::move(last.error());
-  const bool is_own = !*last || ports.producers.index_of(destination_pid{(*last)->header.producer_id});
-  co_return is_own ? log.end : std::int64_t{0};
+  co_return last->is_own ? log.end : std::int64_t{0};
 }
 
 asio::awaitable<result<stop_plan>> make_plan(stop_ports ports, const proved_end& log, const stop_circumstances& circumstances) {
@@ -66,7 +57,7 @@ asio::awaitable<result<stop_plan>> make_plan(stop_ports ports, const proved_end&
   if (auto recorded = co_await ports.journal.record_last_mirrored(circumstances.last_source_epoch, own_end); !recorded) {
     co_return std::move(recorded.error());
   }
-  const std::int16_t seen = highest_epoch(own_producers(ports.producers, log.producers, false), circumstances.highest_sent_epoch);
+  const std::int16_t seen = highest_own_epoch(ports.producers, log.producers, circumstances.highest_sent_epoch);
   if (auto raised = co_await ports.producers.raise_above(seen); !raised) co_return std::move(raised.error());
   plan.reset_epoch = ports.producers.epoch();
   if (auto recorded = co_await ports.journal.record_stop_plan(plan); !recorded) co_return std::move(recorded.error());
@@ -93,7 +84,7 @@ asio::awaitable<result<stopped_log>> stop_partition(stop_ports ports, stop_circu
     plan = *begun;
     // A marker of an earlier try that is still on its way comes under a lower epoch from here on.
     const std::int16_t sent = std::max(plan.reset_epoch, circumstances.highest_sent_epoch);
-    const std::int16_t seen = highest_epoch(own_producers(ports.producers, log->producers, false), sent);
+    const std::int16_t seen = highest_own_epoch(ports.producers, log->producers, sent);
     if (auto raised = co_await ports.producers.raise_above(seen); !raised) co_return std::move(raised.error());
   } else {
     auto made = co_await make_plan(ports, *log, circumstances);
@@ -106,7 +97,7 @@ asio::awaitable<result<stopped_log>> stop_partition(stop_ports ports, stop_circu
 
   const std::int16_t epoch = ports.producers.epoch();
   std::vector<end_marker> aborts;
-  for (const destination_producer& open : own_producers(ports.producers, log->producers, true)) aborts.push_back(abort_of(open, epoch));
+  for (const destination_producer& open : open_own_producers(ports.producers, log->producers)) aborts.push_back(abort_of(open, epoch));
   if (!aborts.empty()) {
     if (auto marked = co_await ports.destination.mark(log->epoch, std::move(aborts)); !marked) co_return std::move(marked.error());
   }
@@ -139,9 +130,9 @@ asio::awaitable<result<std::int64_t>> abort_late_transactions(stop_ports ports) 
   if (!epoch) co_return std::move(epoch.error());
   auto producers = co_await ports.destination.producers(*epoch);
   if (!producers) co_return std::move(producers.error());
-  const std::vector<destination_producer> open = own_producers(ports.producers, *producers, true);
+  const std::vector<destination_producer> open = open_own_producers(ports.producers, *producers);
   if (open.empty()) co_return std::int64_t{0};
-  if (auto raised = co_await ports.producers.raise_above(highest_epoch(open)); !raised) co_return std::move(raised.error());
+  if (auto raised = co_await ports.producers.raise_above(highest_own_epoch(ports.producers, open, -1)); !raised) co_return std::move(raised.error());
   std::vector<end_marker> aborts;
   for (const destination_producer& producer : open) aborts.push_back(abort_of(producer, ports.producers.epoch()));
   if (auto marked = co_await ports.destination.mark(*epoch, std::move(aborts)); !marked) co_return std::move(marked.error());

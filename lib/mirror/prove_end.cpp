@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace mirrord::mirror {
 namespace {
 
@@ -73,6 +75,23 @@ asio::awaitable<result<proved_end>> prove_end(destination_log& log, clock_port& 
   auto bounds = co_await wait_for_high_watermark(log, *epoch, reading->end, clock);
   if (!bounds) co_return std::move(bounds.error());
   co_return proved_end{*epoch, bounds->start, reading->end, std::move(reading->producers)};
+}
+
+std::int16_t highest_own_epoch(const producer_pool& pool, const std::vector<destination_producer>& producers, std::int16_t least) {
+  std::int16_t highest = least;
+  for (const destination_producer& producer : producers) {
+    if (pool.index_of(producer.pid)) highest = std::max(highest, producer.epoch);
+  }
+  return highest;
+}
+
+asio::awaitable<result<last_batch>> read_last_batch(destination_log& destination, const producer_pool& pool, const proved_end& log) {
+  auto read = co_await destination.read(log.epoch, log.end - 1);
+  if (!read) co_return std::move(read.error());
+  auto batch = wire::batch_cursor(read->records).next();
+  if (!batch) co_return std::move(batch.error());
+  const bool is_own = !*batch || pool.index_of(destination_pid{(*batch)->header.producer_id});
+  co_return last_batch{std::move(*read), is_own};
 }
 
 }  // namespace mirrord::mirror

@@ -265,26 +265,25 @@ printed_record print_as(std::string_view key, std::optional<std::string_view> va
   return printed;
 }
 
-// Calls `use` with a null pointer of the kind's key type; false for kinds that we do not know.
+// Calls `use` with a null pointer of the kind's key type; not at all for kinds that we do not know.
 template <class Use>
-bool with_key_type(record_kind kind, Use use) {
+void with_key_type(record_kind kind, Use use) {
   switch (kind) {
-    case record_kind::mirror_partition_state: return use(static_cast<partition_state_key*>(nullptr)), true;
-    case record_kind::last_mirror_epochs: return use(static_cast<last_mirror_epochs_key*>(nullptr)), true;
-    case record_kind::mirror: return use(static_cast<mirror_key*>(nullptr)), true;
-    case record_kind::producer_id: return use(static_cast<producer_id_key*>(nullptr)), true;
-    case record_kind::mirror_topic: return use(static_cast<mirror_topic_key*>(nullptr)), true;
-    case record_kind::fill_plan: return use(static_cast<fill_plan_key*>(nullptr)), true;
-    case record_kind::hand_over: return use(static_cast<hand_over_key*>(nullptr)), true;
-    case record_kind::open_slot: return use(static_cast<open_slot_key*>(nullptr)), true;
-    case record_kind::producer_epoch: return use(static_cast<producer_epoch_key*>(nullptr)), true;
-    case record_kind::desired_state: return use(static_cast<desired_state_key*>(nullptr)), true;
-    case record_kind::source_config: return use(static_cast<source_config_key*>(nullptr)), true;
-    case record_kind::stop_plan: return use(static_cast<stop_plan_key*>(nullptr)), true;
-    case record_kind::request: return use(static_cast<request_key*>(nullptr)), true;
-    case record_kind::report: return use(static_cast<report_key*>(nullptr)), true;
+    case record_kind::mirror_partition_state: return use(static_cast<partition_state_key*>(nullptr));
+    case record_kind::last_mirror_epochs: return use(static_cast<last_mirror_epochs_key*>(nullptr));
+    case record_kind::mirror: return use(static_cast<mirror_key*>(nullptr));
+    case record_kind::producer_id: return use(static_cast<producer_id_key*>(nullptr));
+    case record_kind::mirror_topic: return use(static_cast<mirror_topic_key*>(nullptr));
+    case record_kind::fill_plan: return use(static_cast<fill_plan_key*>(nullptr));
+    case record_kind::hand_over: return use(static_cast<hand_over_key*>(nullptr));
+    case record_kind::open_slot: return use(static_cast<open_slot_key*>(nullptr));
+    case record_kind::producer_epoch: return use(static_cast<producer_epoch_key*>(nullptr));
+    case record_kind::desired_state: return use(static_cast<desired_state_key*>(nullptr));
+    case record_kind::source_config: return use(static_cast<source_config_key*>(nullptr));
+    case record_kind::stop_plan: return use(static_cast<stop_plan_key*>(nullptr));
+    case record_kind::request: return use(static_cast<request_key*>(nullptr));
+    case record_kind::report: return use(static_cast<report_key*>(nullptr));
   }
-  return false;
 }
 
 }  // namespace

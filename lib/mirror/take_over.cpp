@@ -50,11 +50,9 @@ asio::awaitable<result<std::optional<wire::batch_header>>> find_transactional_ba
 asio::awaitable<result<void>> check_last_record(take_over_ports ports, const proved_end& log) {
   if (log.end <= log.start || ports.journal.fill_plan()) co_return result<void>{};
   const std::int64_t offset = log.end - 1;
-  auto copy = co_await ports.destination.read(log.epoch, offset);
-  if (!copy) co_return std::move(copy.error());
-  auto last = wire::batch_cursor(copy->records).next();
+  auto last = co_await read_last_batch(ports.destination, ports.producers, log);
   if (!last) co_return std::move(last.error());
-  if (!*last || ports.producers.index_of(destination_pid{(*last)->header.producer_id})) co_return result<void>{};
+  if (last->is_own) co_return result<void>{};
 
   auto bounds = co_await ports.source.bounds();
   if (!bounds) co_return std::move(bounds.error());
@@ -73,7 +71,7 @@ asio::awaitable<result<void>> check_last_record(take_over_ports ports, const pro
   if (original->records.empty()) {
     co_return broker_failure(code_of(kafka_error::offset_not_available), fmt::format("the source does not hand out offset {} now", offset));
   }
-  auto difference = core::compare_at(offset, original->records, copy->records);
+  auto difference = core::compare_at(offset, original->records, last->read.records);
   if (!difference) co_return std::move(difference.error());
   if (difference->empty()) co_return result<void>{};
   co_return fail(errc::diverged, fmt::format("the destination's log ends with offset {}, which is not the source's ({}): somebody else wrote to it, or the "
@@ -161,6 +159,13 @@ result<void> check_issued(const proved_end& log, const issued_writes& issued) {
   return foreign();
 }
 
+std::int16_t highest_sent_epoch(const previous_writer& previous, const producer_pool& pool) {
+  if (!previous.issued) return pool.inherited_epoch();
+  std::int16_t highest = -1;
+  for (const issued_write& write : previous.issued->since) highest = std::max(highest, write.epoch);
+  return highest;
+}
+
 asio::awaitable<result<proved_position>> take_over(take_over_ports ports, const previous_writer& previous, std::chrono::milliseconds settle_time) {
   auto reading = co_await prove_end(ports.destination, ports.clock, previous.unclean, settle_time);
   if (!reading) co_return std::move(reading.error());
@@ -185,13 +190,7 @@ asio::awaitable<result<proved_position>> take_over(take_over_ports ports, const 
   position.start = reading->start;
 
   if (previous.unclean) {
-    std::int16_t newest = previous.issued ? std::int16_t{-1} : ports.producers.inherited_epoch();
-    for (const destination_producer& producer : reading->producers) {
-      if (ports.producers.index_of(producer.pid)) newest = std::max(newest, producer.epoch);
-    }
-    if (previous.issued) {
-      for (const issued_write& write : previous.issued->since) newest = std::max(newest, write.epoch);
-    }
+    const std::int16_t newest = highest_own_epoch(ports.producers, reading->producers, highest_sent_epoch(previous, ports.producers));
     if (auto raised = co_await ports.producers.raise_above(newest); !raised) co_return std::move(raised.error());
   }
   position.marker_epoch = ports.producers.epoch();

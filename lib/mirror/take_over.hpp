@@ -62,6 +62,9 @@ struct previous_writer {
 // errc::foreign_write unless the log's end is where these writes can have brought it.
 [[nodiscard]] result<void> check_issued(const proved_end& log, const issued_writes& issued);
 
+// The highest producer epoch under which that writer may have something under way; -1: none.
+[[nodiscard]] std::int16_t highest_sent_epoch(const previous_writer& previous, const producer_pool& pool);
+
 struct take_over_ports {
   source_log& source;
   destination_log& destination;

@@ -27,6 +27,16 @@ struct topic_mirror::running_partition {
         mirror(parts.context.executor, tp, {source, destination, parts.pool, journal, parts.context.clock, parts.context.random, parts.context.lease},
                std::move(options)) {}
 
+  void want(core::desired_state desired) {
+    source.hurry(desired != core::desired_state::mirroring);
+    mirror.want(desired);
+  }
+
+  void end() {
+    source.hurry(true);
+    mirror.end();
+  }
+
   kafka_source source;
   kafka_destination destination;
   state_journal journal;
@@ -62,10 +72,7 @@ asio::awaitable<void> topic_mirror::run(prepared_topic prepared) {
 asio::awaitable<void> topic_mirror::retire_partitions() {
   std::vector<std::unique_ptr<running_partition>> retired;
   retired.swap(partitions_);
-  for (const auto& partition : retired) {
-    partition->source.hurry(true);
-    partition->mirror.end();
-  }
+  for (const auto& partition : retired) partition->end();
   const auto still_runs = [](const auto& partition) { return partition->runs; };
   while (std::any_of(retired.begin(), retired.end(), still_runs)) co_await parts_.context.clock.sleep(end_check_interval);
 }
@@ -80,7 +87,7 @@ void topic_mirror::open_partitions(topic_id destination_topic, topic_id source_t
   for (auto index = static_cast<std::int32_t>(partitions_.size()); index < count; ++index) {
     mirrored_partition id{parts_.mirror, destination_topic, index};
     partitions_.push_back(std::make_unique<running_partition>(parts_, topic_partition{name_, index}, source_topic, std::move(id), options()));
-    partitions_.back()->mirror.want(desired_);
+    partitions_.back()->want(desired_);
   }
 }
 
@@ -117,10 +124,7 @@ void topic_mirror::want(core::desired_state desired) {
   }
   settings_refused_ = false;
   log::info("topic_wanted", {{"mirror", parts_.mirror}, {"topic", name_}, {"mirror.name", parts_.mirror + std::string(core::suffix_of(desired))}});
-  for (const auto& partition : partitions_) {
-    partition->source.hurry(desired != core::desired_state::mirroring);
-    partition->mirror.want(desired);
-  }
+  for (const auto& partition : partitions_) partition->want(desired);
   run_partitions();
 }
 
@@ -137,10 +141,7 @@ bool topic_mirror::recover() {
 }
 
 void topic_mirror::end() {
-  for (const auto& partition : partitions_) {
-    partition->source.hurry(true);
-    partition->mirror.end();
-  }
+  for (const auto& partition : partitions_) partition->end();
 }
 
 void topic_mirror::note_failure(error reason) {

@@ -88,15 +88,20 @@ TEST_CASE("a foreign write between an orderly stop and the next start is found b
   CHECK(s.destination.log().end() == 8);
 }
 
+// All of seven records is mirrored, the daemon dies, and somebody else writes at offset 7.
+void die_and_let_somebody_write(scenario& s) {
+  s.plain(7);
+  s.start(true);
+  s.expect_equal();
+  s.crash();
+  s.checks.foreign_write();
+  s.destination.foreign_append();
+}
+
 TEST_CASE("a foreign write between a crash and the next start is found before anything is written", "[misfortunes]") {
   for (const int written_meanwhile : {1, 4}) {  // as many as the source, and more: its end then explains the destination's
     scenario s;
-    s.plain(7);
-    s.start(true);
-    s.expect_equal();
-    s.crash();
-    s.checks.foreign_write();
-    s.destination.foreign_append();
+    die_and_let_somebody_write(s);
     s.plain(written_meanwhile);
     s.start(false);
     CHECK(s.expect_failed().code == errc::diverged);
@@ -106,12 +111,7 @@ TEST_CASE("a foreign write between a crash and the next start is found before an
 
 TEST_CASE("a foreign write between a crash and the next start is found while the source is idle, and again when a person tries", "[misfortunes]") {
   scenario s;
-  s.plain(7);
-  s.start(true);
-  s.expect_equal();
-  s.crash();
-  s.checks.foreign_write();
-  s.destination.foreign_append();
+  die_and_let_somebody_write(s);
   s.start(false);
   CHECK(s.expect_failed().code == errc::diverged);
   s.plain(5);  // the source's end explains the destination's now
